@@ -1,0 +1,1 @@
+"""The control plane: what a team stores, sees and approves."""

@@ -1,0 +1,1 @@
+"""Engines: how one talks to an inference engine."""

@@ -1,0 +1,1 @@
+"""Transports: bytes to an engine and stamped bytes back."""

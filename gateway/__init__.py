@@ -1,0 +1,1 @@
+"""Gateway: the data plane, where a policy meets live traffic."""

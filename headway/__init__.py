@@ -1,0 +1,1 @@
+"""The front door: the headway command, and the small public facade."""

@@ -1,0 +1,1 @@
+"""Load test: makes load, judges it."""

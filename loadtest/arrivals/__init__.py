@@ -1,0 +1,1 @@
+"""Arrivals: when requests are asked. One file a process."""

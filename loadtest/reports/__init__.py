@@ -1,0 +1,1 @@
+"""Reports: a finished run as files and tables. One file a format."""

@@ -1,0 +1,1 @@
+"""Workloads: what is asked. One file a kind."""

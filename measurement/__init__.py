@@ -1,0 +1,1 @@
+"""Measurement: what every number means, computed by one piece of code wherever it runs."""

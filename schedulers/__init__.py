@@ -1,0 +1,1 @@
+"""Schedulers: the control laws, as pure arithmetic that knows nothing of where it runs."""

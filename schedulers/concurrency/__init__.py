@@ -1,0 +1,1 @@
+"""Concurrency: how many requests may be in flight. One file a law."""

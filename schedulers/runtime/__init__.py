@@ -1,0 +1,1 @@
+"""Runtime: the few mutable cells that hold a law to real concurrency."""

@@ -1,0 +1,1 @@
+"""Simulator: the continuous-batching engine model, one core in virtual time or behind a server."""

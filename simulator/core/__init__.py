@@ -1,0 +1,1 @@
+"""The engine model's core: pure, on a clock that is handed in."""
