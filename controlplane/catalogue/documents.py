@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+import re
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
-import yaml
 from django.utils.text import slugify
 
 from controlplane.catalogue.models import Endpoint, Tenant
 from documents.canonical import sha256
-from documents.fields import parameter
+from documents.fields import FieldInfo, describe, parameter
 from documents.parse import build
 from documents.problem import DocumentError, Problem
+from loadtest.endpoint import plain_base
 from loadtest.workloads.base import workloads
 from measurement.slo import Slo as SloDocument
 from schedulers.document import Policy as PolicyDocument
 
 NAME_HELP = "letters, digits, dots and dashes; unique in the team"
-MAX_TEXT = 200_000
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,11 @@ class EndpointDocument:
     description: str = parameter(default="", help="for people")
 
     def __post_init__(self) -> None:
-        problems = [*_name_problems(self.name), *_url_problems(self.base_url)]
+        problems = _name_problems(self.name)
+        try:
+            object.__setattr__(self, "base_url", plain_base(self.base_url, path="base_url"))
+        except DocumentError as error:
+            problems.extend(error.problems)
         if not self.model.strip():
             problems.append(Problem("model", self.model, "must not be empty"))
         problems.extend(_length_problems(self, base_url=400, model=200, description=400))
@@ -86,30 +90,30 @@ def parse_policy(given: object) -> Mapping[str, Any]:
 
 
 def parse_workload(given: object) -> Mapping[str, Any]:
-    """A workload's ``kind`` and its parameters; what is left out keeps its default."""
+    """A workload's ``kind`` with every parameter written out, so that a default can change."""
     fields = dict(_mapping(given))
     cls = workloads.get(fields.pop("kind", None), path="kind")
-    build(cls, fields)
-    return dict(_mapping(given))
+    made = build(cls, fields)
+    return {"kind": cls.name, **{info.name: _read(made, info) for info in describe(cls)}}
 
 
-def read_yaml(text: str) -> Any:
-    """One YAML document; a fault in the writing is told by its line."""
-    if len(text) > MAX_TEXT:
-        raise DocumentError([Problem("", f"{len(text)} characters", f"at most {MAX_TEXT:,}")])
-    try:
-        return yaml.safe_load(text)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        where = f"line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        shown = text.splitlines()[mark.line] if mark and text.strip() else text[:80]
-        raise DocumentError([Problem(where, shown, f"is not YAML: {error.problem}")]) from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise DocumentError([Problem("", text[:80], f"is not YAML: {error}")]) from None
+def flat(document: object, path: str = "") -> dict[str, Any]:
+    """Every leaf by its dotted path; a list is a leaf."""
+    if not isinstance(document, Mapping) or not document:
+        return {path: document}
+    leaves: dict[str, Any] = {}
+    for key, value in document.items():
+        leaves |= flat(value, f"{path}.{key}" if path else str(key))
+    return leaves
 
 
-def write_yaml(document: object) -> str:
-    return yaml.safe_dump(document, sort_keys=False, allow_unicode=True, default_flow_style=None)
+def changes(before: object, after: object) -> list[tuple[str, Any, Any]]:
+    """What differs between two documents: path, before, after; None where there was nothing."""
+    old, new = flat(before), flat(after)
+    paths = [*old, *(path for path in new if path not in old)]
+    return [
+        (path, old.get(path), new.get(path)) for path in paths if old.get(path) != new.get(path)
+    ]
 
 
 def name_of(document: Mapping[str, Any]) -> str:
@@ -126,6 +130,11 @@ def check_name(name: object) -> None:
     _refuse(_name_problems(name))
 
 
+def slug_of(name: str) -> str:
+    """The name as it stands in addresses."""
+    return slugify(name.replace(".", "-"))
+
+
 def digest(document: Mapping[str, Any]) -> str:
     return sha256(document)
 
@@ -136,32 +145,15 @@ def _mapping(given: object) -> Mapping[str, Any]:
     return given
 
 
+def _read(made: object, info: FieldInfo) -> Any:
+    value = getattr(made, info.attribute)
+    return dict(value) if isinstance(value, Mapping) else value
+
+
 def _name_problems(name: object) -> list[Problem]:
-    if not isinstance(name, str) or not slugify(name) or slugify(name) != _plain(name):
-        return [Problem("name", name, f"must be {NAME_HELP}")]
-    if len(name) > 64:
-        return [Problem("name", name, "must have at most 64 characters")]
-    return []
-
-
-def _plain(name: str) -> str:
-    return name.lower().replace(".", "").replace(" ", "-")
-
-
-def _url_problems(url: str) -> list[Problem]:
-    try:
-        parts = urlsplit(url)
-        _ = parts.port
-    except ValueError:
-        return [Problem("base_url", url, "is not a URL; write it as https://host:port")]
-    if parts.username or parts.password:
-        shown = f"{parts.scheme}://…@{parts.hostname}"
-        return [Problem("base_url", shown, "must hold no credential; it has a field of its own")]
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        return [Problem("base_url", url, "must start with http:// or https:// and name a host")]
-    if parts.query or parts.fragment:
-        return [Problem("base_url", url, "must have neither a query nor a fragment")]
-    return []
+    if isinstance(name, str) and _NAME.fullmatch(name):
+        return []
+    return [Problem("name", name, f"must be at most 64 {NAME_HELP}")]
 
 
 def _length_problems(document: object, **most: int) -> list[Problem]:

@@ -8,6 +8,5 @@ app_name = "teams"
 urlpatterns = [
     path("tokens/", views.tokens, name="tokens"),
     path("tokens/<uuid:pk>/revoke/", views.token_revoke, name="token_revoke"),
-    path("audit/", views.audit, name="audit"),
     path("switch/<uuid:pk>/", views.switch, name="switch"),
 ]

@@ -7,9 +7,9 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import ProtectedError
-from django.utils.text import slugify
 
 from controlplane.audit import services as audit
+from controlplane.catalogue.documents import slug_of
 from controlplane.catalogue.models import Owned
 from controlplane.teams.rights import Actor, Right, require
 from documents.problem import DocumentError, Problem
@@ -25,7 +25,7 @@ def may_write(actor: Actor, verb: str, kind: str, name: str) -> None:
 
 def free_slug(actor: Actor, model: type[Owned], name: str, *, path: str = "name") -> str:
     """The name as it stands in addresses; a Problem when another object of the team has it."""
-    slug = slugify(name)
+    slug = slug_of(name)
     if model._default_manager.filter(team=actor.team, slug=slug).exists():  # noqa: SLF001
         kind = model._meta.verbose_name  # noqa: SLF001
         raise DocumentError([Problem(path, name, f"is taken by another {kind}; choose another")])
