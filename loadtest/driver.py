@@ -57,7 +57,7 @@ class Means:
     """What a driver works with, all handed in."""
 
     client: Client
-    limiter: Limiter[Any] | None
+    limiter: Limiter | None
     """None: nothing is held back."""
     fold: WindowFold
     sink: Callable[[Sample], None]
