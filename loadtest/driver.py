@@ -17,14 +17,13 @@ from engines.answer import Answer
 from engines.request import CompletionRequest, Timeouts
 from loadtest.inflight import Flight
 from loadtest.pacer import DROP_AFTER, pacer
+from loadtest.runclock import RunClock
 from loadtest.schedule import Job, Schedule
 from measurement.outcome import Outcome
 from measurement.sample import Sample
 from measurement.window import WindowFold
 from schedulers.concurrency.base import OutcomeKind
 from schedulers.runtime.limiter import Limiter
-
-Clock = Callable[[], float]
 
 _KINDS = {
     Outcome.OK: OutcomeKind.OK,
@@ -57,11 +56,11 @@ class Means:
     """What a driver works with, all handed in."""
 
     client: Client
-    limiter: Limiter[Any] | None
+    limiter: Limiter | None
     """None: nothing is held back."""
     fold: WindowFold
     sink: Callable[[Sample], None]
-    clock: Clock
+    clock: RunClock
     timeouts: Timeouts
 
 
@@ -70,28 +69,23 @@ class Driver:
 
     def __init__(self, schedule: Schedule, means: Means, *, drain: float) -> None:
         self._means = means
+        self._now = means.clock
         self._deadline = schedule.duration + drain
-        self._pacer = pacer(schedule, self._launch, self.now)
+        self._pacer = pacer(schedule, self._launch, means.clock)
         self._flights: dict[Flight, asyncio.Task[None]] = {}
         self._stop = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
         self._fault: BaseException | None = None
-        self.origin = 0.0
         self.offered = 0
         self.in_flight = 0
-
-    def now(self) -> float:
-        """Seconds since the schedule's start."""
-        return self._means.clock() - self.origin
 
     def cancel(self) -> None:
         """Send nothing more and give up what is open, at once."""
         self._stop.set()
 
-    async def run(self, origin: float | None = None) -> None:
+    async def run(self) -> None:
         """Offer the whole slice, wait for its answers up to the drain deadline."""
-        self.origin = self._means.clock() if origin is None else origin
         offering = asyncio.ensure_future(self._pacer.run())
         stopped = asyncio.ensure_future(self._stop.wait())
         try:
@@ -107,7 +101,7 @@ class Driver:
             raise self._fault
 
     async def _until(self, event: asyncio.Future[Any], stopped: asyncio.Future[Any]) -> None:
-        left = max(0.0, self._deadline - self.now())
+        left = max(0.0, self._deadline - self._now())
         await asyncio.wait({event, stopped}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
         if not event.done() and event is not stopped:
             event.cancel()
@@ -123,13 +117,13 @@ class Driver:
         if open_now:
             await asyncio.wait(open_now.values(), timeout=_GIVE_UP_WITHIN)
         for flight in list(self._flights):
-            self._resolve(flight, flight.given_up(ending, self.now()))
+            self._resolve(flight, flight.given_up(ending, self._now()))
         for job in overdue:
             self._offer(job)
             flight = Flight(job)
             late = ending is Outcome.UNFINISHED
             outcome = Outcome.DROPPED if late else ending
-            self._hand_on(flight.given_up(outcome, self.now()))
+            self._hand_on(flight.given_up(outcome, self._now()))
 
     def _offer(self, job: Job) -> None:
         self.offered += 1
@@ -138,8 +132,8 @@ class Driver:
     def _launch(self, job: Job, prompt: str) -> None:
         self._offer(job)
         flight = Flight(job)
-        if self.now() - job.intended_at > DROP_AFTER:
-            self._finish(flight, flight.given_up(Outcome.DROPPED, self.now()))
+        if self._now() - job.intended_at > DROP_AFTER:
+            self._finish(flight, flight.given_up(Outcome.DROPPED, self._now()))
             return
         self._idle.clear()
         task = asyncio.get_running_loop().create_task(self._fly(flight, prompt))
@@ -156,18 +150,18 @@ class Driver:
         try:
             sample = await self._held(flight, prompt)
         except asyncio.CancelledError:
-            sample = flight.given_up(flight.ending or Outcome.CANCELLED, self.now())
+            sample = flight.given_up(flight.ending or Outcome.CANCELLED, self._now())
         self._resolve(flight, sample)
 
     async def _held(self, flight: Flight, prompt: str) -> Sample:
         """Through the limiter, which learns how the request ended."""
-        flight.handed_at = self.now()
+        flight.handed_at = self._now()
         limiter = self._means.limiter
         if limiter is None:
             flight.admitted_at = flight.handed_at
             return await self._send(flight, prompt)
         permit = await limiter.acquire()
-        flight.admitted_at = self.now()
+        flight.admitted_at = self._now()
         kind, sample = OutcomeKind.CANCELLED, None
         try:
             sample = await self._send(flight, prompt)
@@ -185,16 +179,16 @@ class Driver:
             )
 
     async def _send(self, flight: Flight, prompt: str) -> Sample:
-        means, fold, origin = self._means, self._means.fold, self.origin
+        means, fold, since = self._means, self._means.fold, self._means.clock.since
         shape = flight.job.shape
 
         def on_sent(at: float) -> None:
-            flight.sent_at = at - origin
-            fold.sent(at - origin)
+            flight.sent_at = since(at)
+            fold.sent(flight.sent_at)
 
         def on_tokens(at: float, tokens: int) -> None:
-            flight.received(at - origin, tokens)
-            fold.tokens(at - origin, tokens)
+            flight.received(since(at), tokens)
+            fold.tokens(since(at), tokens)
 
         request = CompletionRequest(prompt, shape.output_tokens, tenant=shape.tenant)
         self._count(+1)
@@ -204,11 +198,11 @@ class Driver:
             )
         finally:
             self._count(-1)
-        return flight.answered(answer, origin)
+        return flight.answered(answer, since)
 
     def _count(self, change: int) -> None:
         self.in_flight += change
-        self._means.fold.in_flight(self.now(), self.in_flight)
+        self._means.fold.in_flight(self._now(), self.in_flight)
 
     def _resolve(self, flight: Flight, sample: Sample) -> None:
         if self._flights.pop(flight, None) is None:
@@ -219,7 +213,7 @@ class Driver:
 
     def _finish(self, flight: Flight, sample: Sample) -> None:
         self._hand_on(sample)
-        at = sample.done_at if sample.done_at is not None else self.now()
+        at = sample.done_at if sample.done_at is not None else self._now()
         self._pacer.ended(flight.job, at, success=sample.outcome.success)
 
     def _hand_on(self, sample: Sample) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from engines.answer import Answer
@@ -52,11 +53,11 @@ class Flight:
             chunks=self.chunks,
         )
 
-    def answered(self, answer: Answer, origin: float) -> Sample:
+    def answered(self, answer: Answer, since: Callable[[float], float]) -> Sample:
         """The sample of a request that ran its course, well or badly."""
 
         def at(moment: float | None) -> float | None:
-            return None if moment is None else round(moment - origin, 7)
+            return None if moment is None else round(since(moment), 7)
 
         return Sample(
             index=self.job.index,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from measurement.histogram import Histogram
+from measurement.histogram import HistogramBuilder
 
 _TICK = 0.02
 
@@ -17,7 +17,7 @@ class LoopWatch:
     """Start it, stop it, read ``lag``: seconds between a timer's due time and its turn."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
-        self.lag = Histogram()
+        self.lag = HistogramBuilder()
         self._clock = clock
         self._due = 0.0
         self._timer: asyncio.TimerHandle | None = None

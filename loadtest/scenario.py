@@ -175,7 +175,7 @@ def _fields(thing: Any) -> dict[str, Any]:
     return {
         info.name: dict(value) if isinstance(value, Mapping) else value
         for info in describe(type(thing))
-        for value in (getattr(thing, info.name),)
+        for value in (getattr(thing, info.attribute),)
     }
 
 
