@@ -182,6 +182,26 @@ if BEHIND_PROXY:
 DEMO_USER: str = ENV["HEADWAY_DEMO_USER"]
 DEMO_PASSWORD: str | None = ENV["HEADWAY_DEMO_PASSWORD"]
 
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["controlplane.api.authentication.BearerAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["controlplane.api.base.HasRight"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "controlplane.api.problem.handle",
+    "UNAUTHENTICATED_USER": None,
+    "TEST_REQUEST_DEFAULT_FORMAT": "json",
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Headway",
+    "DESCRIPTION": "The SLO control plane for LLM serving.",
+    "VERSION": "1",
+    "OAS_VERSION": "3.1.0",
+    "SCHEMA_PATH_PREFIX": r"/api/v1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "COMPONENT_SPLIT_REQUEST": True,
+}
+
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,

@@ -87,6 +87,11 @@ class ApiToken(models.Model):
     def __str__(self) -> str:
         return f"{self.name} ({self.prefix}…)"
 
+    @property
+    def revoke_dialog(self) -> str:
+        """The id of the dialog that asks before revoking."""
+        return f"revoke-{self.pk}"
+
 
 class SignInFailureQuerySet(models.QuerySet["SignInFailure"]):
     def since(self, when: datetime, *, account: str, address: str) -> SignInFailureQuerySet:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.db import transaction
@@ -13,6 +13,10 @@ from controlplane.catalogue.documents import slug_of
 from controlplane.catalogue.models import Owned
 from controlplane.teams.rights import Actor, Right, require
 from documents.problem import DocumentError, Problem
+
+
+# Called with the locked row before it is changed; raises to refuse (an API's If-Match).
+Guard = Callable[[Any], None]
 
 
 class InUse(Exception):  # noqa: N818 - a state of the object, told to a person
@@ -54,12 +58,17 @@ def note(  # noqa: PLR0913 - the facts of an entry, all by keyword
     )
 
 
-def delete(*, actor: Actor, row: Owned) -> None:
+def unguarded(_row: Owned) -> None:
+    """No condition."""
+
+
+def delete(*, actor: Actor, row: Owned, guard: Guard = unguarded) -> None:
     """Remove an object that nothing needs; InUse names what needs it."""
     kind = row._meta.model_name or ""  # noqa: SLF001
     may_write(actor, f"delete_{kind}", kind, row.name)
     try:
         with transaction.atomic():
+            guard(type(row)._default_manager.select_for_update().get(pk=row.pk))  # noqa: SLF001
             note(actor, f"delete_{kind}", row)
             row.delete()
     except ProtectedError as error:

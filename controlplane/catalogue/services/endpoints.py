@@ -12,7 +12,7 @@ from django.utils import timezone
 from controlplane import egress, sealing
 from controlplane.catalogue.documents import EndpointDocument
 from controlplane.catalogue.models import Endpoint
-from controlplane.catalogue.services.common import free_slug, may_write, note
+from controlplane.catalogue.services.common import Guard, free_slug, may_write, note, unguarded
 from controlplane.sealing import Secret
 from controlplane.teams.rights import Actor
 from engines import probe
@@ -57,12 +57,14 @@ def change_endpoint(
     document: EndpointDocument,
     credential: Secret | None = None,
     clear_credential: bool = False,
+    guard: Guard = unguarded,
 ) -> Endpoint:
     """Change fields. A credential belongs to one URL: a new URL without a new one clears it."""
     may_write(actor, "change_endpoint", "endpoint", endpoint.name)
     egress.check(document.base_url, path="base_url")
     with transaction.atomic():
         endpoint = Endpoint.objects.select_for_update().get(pk=endpoint.pk)
+        guard(endpoint)
         before, moved = document_of(endpoint), endpoint.base_url != document.base_url
         if document.name != endpoint.name:
             endpoint.slug = free_slug(actor, Endpoint, document.name)

@@ -10,7 +10,7 @@ from django.db import transaction
 
 from controlplane.catalogue import documents
 from controlplane.catalogue.models import Policy, PolicyVersion, Slo, SloVersion
-from controlplane.catalogue.services.common import free_slug, may_write, note
+from controlplane.catalogue.services.common import Guard, free_slug, may_write, note, unguarded
 from controlplane.teams.rights import Actor
 from documents.problem import DocumentError, Problem
 
@@ -39,19 +39,23 @@ _SLO = _Kind("slo", Slo, SloVersion, documents.parse_slo)
 _POLICY = _Kind("policy", Policy, PolicyVersion, documents.parse_policy)
 
 
-def save_slo(*, actor: Actor, document: object, line: Slo | None = None) -> Saved[Slo, SloVersion]:
+def save_slo(
+    *, actor: Actor, document: object, line: Slo | None = None, guard: Guard = unguarded
+) -> Saved[Slo, SloVersion]:
     """A new SLO, or with ``line`` its next version; an equal document adds none."""
-    return _save(_SLO, actor, line, document)
+    return _save(_SLO, actor, line, document, guard)
 
 
 def save_policy(
-    *, actor: Actor, document: object, line: Policy | None = None
+    *, actor: Actor, document: object, line: Policy | None = None, guard: Guard = unguarded
 ) -> Saved[Policy, PolicyVersion]:
     """A new policy, or with ``line`` its next version; an equal document adds none."""
-    return _save(_POLICY, actor, line, document)
+    return _save(_POLICY, actor, line, document, guard)
 
 
-def _save(kind: _Kind[L, V], actor: Actor, line: L | None, given: object) -> Saved[L, V]:
+def _save(
+    kind: _Kind[L, V], actor: Actor, line: L | None, given: object, guard: Guard
+) -> Saved[L, V]:
     verb = f"create_{kind.noun}" if line is None else f"change_{kind.noun}"
     may_write(actor, verb, kind.noun, line.name if line else "")
     document = dict(kind.parse(given))
@@ -66,6 +70,7 @@ def _save(kind: _Kind[L, V], actor: Actor, line: L | None, given: object) -> Sav
             number = 1
         else:
             line = kind.line.objects.select_for_update().get(pk=line.pk)
+            guard(line)
             latest = line.latest
             if latest.sha256 == documents.digest(document):
                 return Saved(line, latest, new=False)

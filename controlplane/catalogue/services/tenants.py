@@ -10,7 +10,7 @@ from django.db import transaction
 
 from controlplane.catalogue.documents import TenantDocument
 from controlplane.catalogue.models import Tenant
-from controlplane.catalogue.services.common import free_slug, may_write, note
+from controlplane.catalogue.services.common import Guard, free_slug, may_write, note, unguarded
 from controlplane.teams.rights import Actor
 
 FIELDS = tuple(field.name for field in dataclasses.fields(TenantDocument))
@@ -31,10 +31,13 @@ def create_tenant(*, actor: Actor, document: TenantDocument) -> Tenant:
     return tenant
 
 
-def change_tenant(*, actor: Actor, tenant: Tenant, document: TenantDocument) -> Tenant:
+def change_tenant(
+    *, actor: Actor, tenant: Tenant, document: TenantDocument, guard: Guard = unguarded
+) -> Tenant:
     may_write(actor, "change_tenant", "tenant", tenant.name)
     with transaction.atomic():
         tenant = Tenant.objects.select_for_update().get(pk=tenant.pk)
+        guard(tenant)
         before: Mapping[str, Any] = document_of(tenant)
         if document.name != tenant.name:
             tenant.slug = free_slug(actor, Tenant, document.name)

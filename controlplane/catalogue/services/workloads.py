@@ -8,7 +8,7 @@ from django.db import transaction
 
 from controlplane.catalogue import documents
 from controlplane.catalogue.models import Workload
-from controlplane.catalogue.services.common import free_slug, may_write, note
+from controlplane.catalogue.services.common import Guard, free_slug, may_write, note, unguarded
 from controlplane.teams.rights import Actor
 from documents.problem import DocumentError
 
@@ -33,13 +33,20 @@ def create_workload(
 
 
 def change_workload(
-    *, actor: Actor, workload: Workload, name: str, document: object, description: str = ""
+    *,
+    actor: Actor,
+    workload: Workload,
+    name: str,
+    document: object,
+    description: str = "",
+    guard: Guard = unguarded,
 ) -> Workload:
     may_write(actor, "change_workload", "workload", workload.name)
     documents.check_name(name)
     checked = _parse(document)
     with transaction.atomic():
         workload = Workload.objects.select_for_update().get(pk=workload.pk)
+        guard(workload)
         before: dict[str, Any] = workload.document
         if name != workload.name:
             workload.slug = free_slug(actor, Workload, name)
