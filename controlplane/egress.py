@@ -1,4 +1,4 @@
-"""What this server may call, from HEADWAY_EGRESS; every outbound call is checked again when made."""
+"""What this server may call, from HEADWAY_EGRESS; each call is checked again when made."""
 
 from __future__ import annotations
 

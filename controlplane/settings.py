@@ -184,7 +184,7 @@ DEMO_PASSWORD: str | None = ENV["HEADWAY_DEMO_PASSWORD"]
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["controlplane.api.authentication.BearerAuthentication"],
-    "DEFAULT_PERMISSION_CLASSES": ["controlplane.api.base.HasRight"],
+    "DEFAULT_PERMISSION_CLASSES": ["controlplane.api.permissions.HasRight"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",

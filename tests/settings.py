@@ -8,7 +8,7 @@ os.environ.setdefault("SECRET_KEY", "for-tests-only-" + "x" * 50)
 os.environ.setdefault("REDIS_URL", "memory://")
 os.environ.setdefault("HEADWAY_DATA_DIR", tempfile.mkdtemp(prefix="headway-tests-"))
 
-from controlplane.settings import *  # noqa: F403
+from controlplane.settings import *
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 STORAGES = {

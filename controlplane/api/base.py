@@ -9,35 +9,13 @@ from typing import Any
 
 from rest_framework.generics import GenericAPIView
 from rest_framework.pagination import CursorPagination
-from rest_framework.permissions import BasePermission
 from rest_framework.renderers import JSONRenderer
-from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
+from controlplane.api.permissions import HasRight
 from controlplane.api.problem import PreconditionFailed, PreconditionRequired
-from controlplane.teams.rights import Actor, Right, require
+from controlplane.teams.rights import Actor, Right
 from documents.problem import DocumentError, Problem
-
-SAFE = ("GET", "HEAD", "OPTIONS")
-
-
-class HasRight(BasePermission):
-    """Deny by default: a read needs the view's ``read_right``, all else its ``write_right``."""
-
-    def has_permission(self, request: Request, view: APIView) -> bool:
-        if not isinstance(request.auth, Actor):
-            return False
-        right: Right = view.read_right if request.method in SAFE else view.write_right  # type: ignore[attr-defined]
-        require(request.auth, right, to=f"{request.method} {request.path}", kind="api")
-        return True
-
-
-class SignedIn(BasePermission):
-    """Any account, whatever its team."""
-
-    def has_permission(self, request: Request, view: APIView) -> bool:  # noqa: ARG002
-        return bool(request.user and request.user.is_authenticated)
 
 
 class Page(CursorPagination):

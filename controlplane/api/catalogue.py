@@ -17,6 +17,7 @@ from controlplane.sealing import Secret
 from documents.parse import build, unknown_keys
 from documents.problem import DocumentError, Problem
 
+
 class EndpointKind(Resource):
     model = Endpoint
     route = "endpoint"
@@ -25,9 +26,7 @@ class EndpointKind(Resource):
     def create(self, body: dict[str, Any]) -> Endpoint:
         credential, _clear = _credential(body)
         document = build(EndpointDocument, body)
-        return endpoints.create_endpoint(
-            actor=self.actor, document=document, credential=credential
-        )
+        return endpoints.create_endpoint(actor=self.actor, document=document, credential=credential)
 
     def replace(self, row: Endpoint, body: dict[str, Any]) -> Endpoint:
         credential, clear = _credential(body)
@@ -66,9 +65,7 @@ class WorkloadKind(Resource):
 
     def replace(self, row: Workload, body: dict[str, Any]) -> Workload:
         said = _workload(body)
-        return workloads.change_workload(
-            actor=self.actor, workload=row, guard=self.guard(), **said
-        )
+        return workloads.change_workload(actor=self.actor, workload=row, guard=self.guard(), **said)
 
 
 class SloKind(Resource):

@@ -1,4 +1,4 @@
-"""What all kinds of the catalogue share in the API: list, create, read, replace, delete, versions."""
+"""What all kinds of the catalogue share in the API, from list to versions."""
 
 from __future__ import annotations
 
@@ -94,17 +94,15 @@ def views_of(kind: type[Resource], given: Any, noun: str) -> tuple[Any, Any]:
     shown = kind.serializer_class
     collection = type(f"{noun}Collection", (kind, Collection), {})
     item = type(f"{noun}Item", (kind, Item), {})
-    failures = {code: ProblemOut for code in (403, 409, 422)}
-    changed = {code: ProblemOut for code in (403, 404, 409, 412, 422, 428)}
+    failures = dict.fromkeys((403, 409, 422), ProblemOut)
+    changed = dict.fromkeys((403, 404, 409, 412, 422, 428), ProblemOut)
     collection = extend_schema_view(
         get=extend_schema(responses={200: shown(many=True)}),
         post=extend_schema(request=given, responses={201: shown, **failures}),
     )(collection)
     item = extend_schema_view(
         get=extend_schema(responses={200: shown, 404: ProblemOut}),
-        put=extend_schema(
-            request=given, responses={200: shown, **changed}, parameters=[IF_MATCH]
-        ),
+        put=extend_schema(request=given, responses={200: shown, **changed}, parameters=[IF_MATCH]),
         delete=extend_schema(responses={204: None, **changed}, parameters=[IF_MATCH]),
     )(item)
     return collection.as_view(), item.as_view()

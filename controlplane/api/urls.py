@@ -8,7 +8,7 @@ from drf_spectacular.views import SpectacularAPIView
 from controlplane.api import catalogue as kinds
 from controlplane.api import serializers as given
 from controlplane.api.authentication import BearerAuthentication, PageSession
-from controlplane.api.base import SignedIn
+from controlplane.api.permissions import SignedIn
 from controlplane.api.resource import Resource, Version, Versions, views_of
 
 
@@ -26,7 +26,9 @@ def _versions(kind: type[Resource], many: str) -> list[URLPattern]:
     one = type(f"{noun}Version", (Version, kind), {})
     return [
         path(f"{many}/<str:ref>/versions", every.as_view(), name=f"{kind.route}-versions"),
-        path(f"{many}/<str:ref>/versions/<int:number>", one.as_view(), name=f"{kind.route}-version"),
+        path(
+            f"{many}/<str:ref>/versions/<int:number>", one.as_view(), name=f"{kind.route}-version"
+        ),
     ]
 
 

@@ -14,7 +14,6 @@ from controlplane.catalogue.models import Owned
 from controlplane.teams.rights import Actor, Right, require
 from documents.problem import DocumentError, Problem
 
-
 # Called with the locked row before it is changed; raises to refuse (an API's If-Match).
 Guard = Callable[[Any], None]
 
@@ -36,7 +35,7 @@ def free_slug(actor: Actor, model: type[Owned], name: str, *, path: str = "name"
     return slug
 
 
-def note(  # noqa: PLR0913 - the facts of an entry, all by keyword
+def note(
     actor: Actor,
     verb: str,
     row: Owned,

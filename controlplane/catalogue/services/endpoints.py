@@ -5,9 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from asgiref.sync import async_to_sync
 from django.db import transaction
-from django.utils import timezone
 
 from controlplane import egress, sealing
 from controlplane.catalogue.documents import EndpointDocument
@@ -15,8 +13,6 @@ from controlplane.catalogue.models import Endpoint
 from controlplane.catalogue.services.common import Guard, free_slug, may_write, note, unguarded
 from controlplane.sealing import Secret
 from controlplane.teams.rights import Actor
-from engines import probe
-from engines.target import Target
 
 FIELDS = tuple(field.name for field in dataclasses.fields(EndpointDocument))
 

@@ -89,4 +89,6 @@ def _save(
 
 
 def _renamed(noun: str, name: str) -> str:
-    return f"must stay {name!r}: a version keeps its line's name; for another name make a new {noun}"
+    return (
+        f"must stay {name!r}: a version keeps its line's name; for another name make a new {noun}"
+    )

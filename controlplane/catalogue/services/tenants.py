@@ -24,9 +24,7 @@ def create_tenant(*, actor: Actor, document: TenantDocument) -> Tenant:
     may_write(actor, "create_tenant", "tenant", document.name)
     with transaction.atomic():
         slug = free_slug(actor, Tenant, document.name)
-        tenant = Tenant.objects.create(
-            team=actor.team, slug=slug, **dataclasses.asdict(document)
-        )
+        tenant = Tenant.objects.create(team=actor.team, slug=slug, **dataclasses.asdict(document))
         note(actor, "create_tenant", tenant, after=document_of(tenant))
     return tenant
 

@@ -63,9 +63,11 @@ def delete(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 def probe(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     """Ask the engine what it is. What it says, failure included, is shown and kept."""
     endpoint = services.probe_endpoint(actor=request.actor, endpoint=_own(request, pk))
-    return render(request, "catalogue/_probe.html", {"endpoint": endpoint}) if (
-        request.htmx
-    ) else redirect(endpoint)
+    return (
+        render(request, "catalogue/_probe.html", {"endpoint": endpoint})
+        if (request.htmx)
+        else redirect(endpoint)
+    )
 
 
 def _own(request: HttpRequest, pk: uuid.UUID) -> Endpoint:
