@@ -1,0 +1,23 @@
+# Headway's server: pages and API (the default), worker, watchdog and simulated engine, by command.
+FROM python:3.11-slim AS build
+ENV PIP_DISABLE_PIP_VERSION_CHECK=1
+RUN python -m venv /venv && /venv/bin/pip install --no-cache-dir uv==0.13.9
+WORKDIR /app
+COPY requirements/server.txt requirements/server.txt
+RUN /venv/bin/uv pip install --python /venv/bin/python --require-hashes -r requirements/server.txt
+
+FROM python:3.11-slim
+ENV PATH=/venv/bin:$PATH PYTHONUNBUFFERED=1 DJANGO_SETTINGS_MODULE=controlplane.settings
+RUN useradd --create-home --uid 10001 headway && install -d -o headway /var/lib/headway
+COPY --from=build /venv /venv
+WORKDIR /app
+COPY . .
+# Static files are hashed and compressed at build time; no secret is needed or kept for it.
+RUN SECRET_KEY=only-for-collectstatic DATABASE_URL=sqlite:////tmp/none REDIS_URL=redis://none \
+    HEADWAY_SEAL_KEY=only-for-collectstatic-0000000000000000000 ALLOWED_HOSTS=localhost \
+    python manage.py collectstatic --no-input
+USER 10001
+ENV HEADWAY_DATA_DIR=/var/lib/headway
+VOLUME /var/lib/headway
+EXPOSE 8000
+CMD ["uvicorn", "controlplane.asgi:application", "--host", "0.0.0.0", "--port", "8000", "--no-access-log"]

@@ -1,0 +1,1 @@
+"""What was done, by whom, to what: an append-only log, chained by hash."""

@@ -1,0 +1,1 @@
+"""What a team works with: endpoints, tenants, SLOs, policies and workloads."""

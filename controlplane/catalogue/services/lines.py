@@ -1,0 +1,94 @@
+"""SLOs and policies: lines of immutable versions. Saving a changed document adds a version."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from django.db import transaction
+
+from controlplane.catalogue import documents
+from controlplane.catalogue.models import Policy, PolicyVersion, Slo, SloVersion
+from controlplane.catalogue.services.common import Guard, free_slug, may_write, note, unguarded
+from controlplane.teams.rights import Actor
+from documents.problem import DocumentError, Problem
+
+L = TypeVar("L", Slo, Policy)
+V = TypeVar("V", SloVersion, PolicyVersion)
+
+
+@dataclass(frozen=True, slots=True)
+class Saved(Generic[L, V]):
+    """The version that the document has now; ``new`` is False when it was there already."""
+
+    line: L
+    version: V
+    new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind(Generic[L, V]):
+    noun: str
+    line: type[L]
+    version: type[V]
+    parse: Callable[[object], Mapping[str, Any]]
+
+
+_SLO = _Kind("slo", Slo, SloVersion, documents.parse_slo)
+_POLICY = _Kind("policy", Policy, PolicyVersion, documents.parse_policy)
+
+
+def save_slo(
+    *, actor: Actor, document: object, line: Slo | None = None, guard: Guard = unguarded
+) -> Saved[Slo, SloVersion]:
+    """A new SLO, or with ``line`` its next version; an equal document adds none."""
+    return _save(_SLO, actor, line, document, guard)
+
+
+def save_policy(
+    *, actor: Actor, document: object, line: Policy | None = None, guard: Guard = unguarded
+) -> Saved[Policy, PolicyVersion]:
+    """A new policy, or with ``line`` its next version; an equal document adds none."""
+    return _save(_POLICY, actor, line, document, guard)
+
+
+def _save(
+    kind: _Kind[L, V], actor: Actor, line: L | None, given: object, guard: Guard
+) -> Saved[L, V]:
+    verb = f"create_{kind.noun}" if line is None else f"change_{kind.noun}"
+    may_write(actor, verb, kind.noun, line.name if line else "")
+    document = dict(kind.parse(given))
+    name = documents.name_of(document)
+    if line is not None and name != line.name:
+        raise DocumentError([Problem("metadata.name", name, _renamed(kind.noun, line.name))])
+    with transaction.atomic():
+        before = None
+        if line is None:
+            slug = free_slug(actor, kind.line, name, path="metadata.name")
+            line = kind.line.objects.create(team=actor.team, name=name, slug=slug)
+            number = 1
+        else:
+            line = kind.line.objects.select_for_update().get(pk=line.pk)
+            guard(line)
+            latest = line.latest
+            if latest.sha256 == documents.digest(document):
+                return Saved(line, latest, new=False)
+            before, number = latest.document, latest.number + 1
+        line.description = str((document.get("metadata") or {}).get("description", ""))[:400]
+        line.save()
+        version = kind.version.objects.create(
+            line=line,
+            number=number,
+            document=document,
+            sha256=documents.digest(document),
+            created_by=actor.user,
+        )
+        note(actor, verb, line, before=before, after=document, version=number)
+    return Saved(line, version, new=True)
+
+
+def _renamed(noun: str, name: str) -> str:
+    return (
+        f"must stay {name!r}: a version keeps its line's name; for another name make a new {noun}"
+    )

@@ -1,0 +1,1 @@
+"""Pages of the catalogue: parse, call a service, render. One module a kind."""

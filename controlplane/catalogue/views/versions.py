@@ -1,0 +1,52 @@
+"""The versions of an SLO or a policy: their list, one of them, what changed in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.utils.translation import gettext as _
+
+from controlplane.catalogue.documents import changes
+from controlplane.catalogue.models import Policy, Slo, Version
+from controlplane.catalogue.views.common import as_yaml
+
+
+def context_of(line: Slo | Policy | None) -> dict[str, Any]:
+    """What a line's page shows besides its forms."""
+    if line is None:
+        return {"versions": [], "latest": None, "yaml": "", "next": 1}
+    versions = list(line.versions.select_related("created_by"))
+    latest = versions[0]
+    return {
+        "versions": versions,
+        "latest": latest,
+        "yaml": as_yaml(latest.document),
+        "next": latest.number + 1,
+    }
+
+
+def show_version(
+    request: HttpRequest, line: Slo | Policy, number: int, *, back: str
+) -> HttpResponse:
+    version = get_object_or_404(line.versions.select_related("created_by"), number=number)
+    before = line.versions.filter(number=number - 1).first()
+    context = {
+        "line": line,
+        "back": back,
+        "version": version,
+        "before": before,
+        "changes": changes(before.document, version.document) if before else [],
+        "yaml": as_yaml(version.document),
+    }
+    return render(request, "catalogue/version.html", context)
+
+
+def saved_words(name: str, version: Version, *, new: bool) -> str:
+    if new:
+        return _("%(name)s %(version)s is saved.") % {"name": name, "version": version}
+    return _("Nothing changed: this document is %(name)s %(version)s already.") % {
+        "name": name,
+        "version": version,
+    }

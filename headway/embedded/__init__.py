@@ -1,0 +1,1 @@
+"""Embedded: everything Headway needs on one machine, started and ended together."""

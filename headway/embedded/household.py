@@ -1,0 +1,114 @@
+"""The embedded set-up, from the first child to the last: start, welcome, watch, end."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from headway.embedded.data_dir import CannotStart
+from headway.embedded.family import Family
+from headway.embedded.kept_secret import kept_secret
+from headway.embedded.plan import (
+    LOOPBACK,
+    Plan,
+    engine_specs,
+    environment,
+    given_environment,
+    python,
+    server_specs,
+)
+from headway.embedded.ports import free_port, is_free
+from headway.embedded.valkey import valkey_spec
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What the person asked for."""
+
+    bind: str
+    port: int
+    llamacpp: bool
+
+
+def keep_house(wish: Wish, *, data_dir: Path, scratch: Path) -> NoReturn:
+    """Run until a signal's exception passes through; every child is ended on the way out.
+
+    Raises CannotStart when something is not to be had, with nothing left running.
+    """
+    began = time.monotonic()
+    if not is_free(wish.bind, wish.port):
+        raise CannotStart(
+            f"port {wish.port} on {wish.bind} is taken or can't be used; give another with --port"
+        )
+    plan = Plan(
+        data_dir=data_dir,
+        socket=scratch / "valkey.sock",
+        bind=wish.bind,
+        port=wish.port,
+        engine_port=free_port(),
+        llamacpp_port=free_port() if wish.llamacpp else None,
+    )
+    told = environment(plan, given_environment())
+    family = Family(
+        environment=told,
+        logs=data_dir / "logs",
+        clock=time.monotonic,
+        sleep=time.sleep,
+        say=lambda line: print(f"headway up: {line}", flush=True),
+    )
+    try:
+        _start(family, plan, told)
+        _welcome(plan, kept_secret(data_dir, "admin_password"), time.monotonic() - began)
+        while True:
+            family.revive()
+            time.sleep(0.5)
+    finally:
+        family.end()
+
+
+def _start(family: Family, plan: Plan, told: Mapping[str, str]) -> None:
+    """Engines and broker come up while the database is prepared; then pages and workers."""
+    early = [family.start(spec) for spec in (valkey_spec(plan.socket), *engine_specs(plan))]
+    urls = ["--engine-url", f"http://{LOOPBACK}:{plan.engine_port}"]
+    if plan.llamacpp_port is not None:
+        urls += ["--llamacpp-url", f"http://{LOOPBACK}:{plan.llamacpp_port}"]
+    password = kept_secret(plan.data_dir, "admin_password", size=12)
+    _manage(
+        "prepare_embedded",
+        *urls,
+        told={**told, "HEADWAY_ADMIN_PASSWORD": password},
+        fault="the database could not be prepared",
+    )
+    late = [family.start(spec) for spec in server_specs(plan)]
+    for child in (*early, *late):
+        family.wait_ready(child)
+    _manage("start_first_run", told=told, fault="the first load test could not be started")
+
+
+def _manage(command: str, *args: str, told: Mapping[str, str], fault: str) -> None:
+    done = subprocess.run(
+        python("manage.py", command, *args),
+        env=told,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    if done.returncode:
+        lines = (done.stderr or done.stdout).strip().splitlines()
+        raise CannotStart(f"{fault}: {lines[-1] if lines else 'no reason was given'}")
+
+
+def _welcome(plan: Plan, password: str, seconds: float) -> None:
+    print(
+        f"\n  Headway is up, {seconds:.1f} s after its start.\n\n"
+        f"    open      {plan.address}\n"
+        f"    sign in   admin / {password}\n"
+        f"    data      {plan.data_dir}\n\n"
+        "  Ctrl-C ends it; a second start keeps everything.\n",
+        flush=True,
+    )

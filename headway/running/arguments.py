@@ -1,0 +1,143 @@
+"""Words of a command line become a scenario document; its parser then checks all of it."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from documents.problem import DocumentError, Problem
+from documents.yaml_text import parse_yaml
+from loadtest import builtin
+from schedulers.builtin import builtin as builtin_policy
+from schedulers.builtin import builtin_names
+from schedulers.concurrency.base import laws
+from schedulers.document import API_VERSION, KIND, Policy
+
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "": 1.0}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|)")
+_SCALARS = {
+    "duration": "duration_s",
+    "warm_up": "warm_up_s",
+    "drain": "drain_s",
+    "seed": "seed",
+    "prompt_salt": "prompt_salt",
+}
+
+
+def seconds(text: str) -> float:
+    """``90``, ``90s``, ``1.5m``, ``250ms`` or ``1h``."""
+    found = _DURATION.fullmatch(text.strip())
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is no duration; write 60s, 250ms, 2m or 1h")
+    return float(found[1]) * _UNITS[found[2]]
+
+
+def timeout(text: str) -> tuple[str, float]:
+    """``first_token=10s``: one of the four time-outs."""
+    name, _, value = text.partition("=")
+    if name not in ("connect", "first_token", "idle", "total"):
+        raise argparse.ArgumentTypeError("write connect|first_token|idle|total=DURATION")
+    return f"{name}_s", seconds(value)
+
+
+def document(args: argparse.Namespace) -> dict[str, Any]:
+    """The scenario document that the arguments ask for; the model may still be open."""
+    given: dict[str, Any] = dict(_file(args.scenario, "scenario")) if args.scenario else {}
+    for option, name in _SCALARS.items():
+        if getattr(args, option) is not None:
+            given[name] = getattr(args, option)
+    given.setdefault("duration_s", 60.0)
+    given["endpoint"] = _endpoint(args, given.get("endpoint"))
+    given["workload"] = _workload(args, given.get("workload"))
+    given["arrivals"] = _arrivals(args, given.get("arrivals"))
+    if args.timeout:
+        given["timeouts"] = {**given.get("timeouts", {}), **dict(args.timeout)}
+    if args.slo:
+        given["slo"] = dict(_named(args.slo, builtin.SLOS, "slo"))
+    policy = _policy(args.policy) if args.policy else given.get("policy")
+    given["policy"] = _set(policy, args.policy_set)
+    return given
+
+
+def _endpoint(args: argparse.Namespace, given: Any) -> dict[str, Any]:
+    endpoint = dict(given or {})
+    for option, name in (("endpoint", "base_url"), ("model", "model"), ("kind", "kind")):
+        if getattr(args, option):
+            endpoint[name] = getattr(args, option)
+    if "base_url" not in endpoint:
+        raise DocumentError([Problem("endpoint", None, "is required; give --endpoint URL")])
+    return endpoint
+
+
+def _workload(args: argparse.Namespace, given: Any) -> dict[str, Any]:
+    if args.workload or given is None:
+        given = _named(args.workload or "chat", builtin.WORKLOADS, "workload")
+    workload = dict(given)
+    for what, length in (("prompt", args.prompt_tokens), ("output", args.max_tokens)):
+        if length is None:
+            continue
+        if workload.get("kind") == "fixed":
+            workload[f"{what}_tokens"] = length
+            continue
+        name = f"{what}_tokens"
+        exact = {"mean": length, "sigma": 0, "min": length, "max": length}
+        workload.update({f"{name}_{key}": value for key, value in exact.items()})
+    return workload
+
+
+def _arrivals(args: argparse.Namespace, given: Any) -> dict[str, Any]:
+    name = args.arrivals or (given or {}).get("process")
+    if name is None:
+        name = "closed" if args.concurrency is not None else "poisson"
+    arrivals = dict(given) if given and given.get("process") == name else {"process": name}
+    options = (("rate", args.rate), ("concurrency", args.concurrency), ("think_s", args.think))
+    arrivals.update({key: value for key, value in options if value is not None})
+    return arrivals
+
+
+def _policy(text: str) -> Mapping[str, Any]:
+    """A built-in policy, a law by its bare name with its defaults, or a file."""
+    if text in builtin_names():
+        return builtin_policy(text).to_document()
+    if text in laws.all():
+        spec = {"concurrency": {"law": text}}
+        name = text.replace("_", "-")
+        return {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": name}, "spec": spec}
+    return _file_or_names(text, (*builtin_names(), *laws.all()), "policy")
+
+
+def _set(policy: Any, changes: list[str]) -> Any:
+    """``concurrency.limit=64`` and the like, on a policy document."""
+    if not changes:
+        return policy
+    if policy is None:
+        raise DocumentError([Problem("policy", None, "--policy-set needs a --policy")])
+    parsed = Policy.parse(policy)
+    for change in changes:
+        path, _, value = change.partition("=")
+        parsed = parsed.with_parameter(path.strip(), parse_yaml(value))
+    return parsed.to_document()
+
+
+def _named(text: str, known: Mapping[str, Mapping[str, Any]], what: str) -> Mapping[str, Any]:
+    return known[text] if text in known else _file_or_names(text, tuple(known), what)
+
+
+def _file_or_names(text: str, names: tuple[str, ...], what: str) -> Mapping[str, Any]:
+    if not Path(text).exists():
+        message = f"is neither a file nor a built-in name; known: {', '.join(sorted(names))}"
+        raise DocumentError([Problem(what, text, message)])
+    return _file(Path(text), what)
+
+
+def _file(path: Path, what: str) -> Mapping[str, Any]:
+    try:
+        found = parse_yaml(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise DocumentError([Problem(what, str(path), f"can't be read: {error}")]) from None
+    if not isinstance(found, Mapping):
+        raise DocumentError([Problem(what, str(path), "must hold a mapping of field: value")])
+    return found

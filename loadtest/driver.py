@@ -1,0 +1,221 @@
+"""The driver: each request at its intended time, through the policy's limiter, to the engine.
+
+A failed request is data. Every request that was offered ends in exactly one sample: answered,
+given up by the user (cancelled), still open at the drain deadline (unfinished), or more than a
+second late for a cause of our own (dropped). The driver keeps nothing of a request once its
+sample is handed on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from engines.answer import Answer
+from engines.request import CompletionRequest, Timeouts
+from loadtest.inflight import Flight
+from loadtest.pacer import DROP_AFTER, pacer
+from loadtest.runclock import RunClock
+from loadtest.schedule import Job, Schedule
+from measurement.outcome import Outcome
+from measurement.sample import Sample
+from measurement.window import WindowFold
+from schedulers.concurrency.base import OutcomeKind
+from schedulers.runtime.limiter import Limiter
+
+_KINDS = {
+    Outcome.OK: OutcomeKind.OK,
+    Outcome.TRUNCATED: OutcomeKind.OK,
+    Outcome.REJECTED_429: OutcomeKind.REJECTED,
+    Outcome.REJECTED_503: OutcomeKind.REJECTED,
+    Outcome.TIMEOUT_FIRST_TOKEN: OutcomeKind.TIMED_OUT,
+    Outcome.TIMEOUT_IDLE: OutcomeKind.TIMED_OUT,
+    Outcome.TIMEOUT_TOTAL: OutcomeKind.TIMED_OUT,
+}
+_GIVE_UP_WITHIN = 0.5
+"""Seconds that closing every open request may take before its sample is written without it."""
+
+
+class Client(Protocol):
+    """The part of ``engines.client.EngineClient`` that load needs."""
+
+    async def complete(
+        self,
+        request: CompletionRequest,
+        timeouts: Timeouts,
+        *,
+        on_sent: Callable[[float], None] | None = None,
+        on_tokens: Callable[[float, int], None] | None = None,
+    ) -> Answer: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What a driver works with, all handed in."""
+
+    client: Client
+    limiter: Limiter | None
+    """None: nothing is held back."""
+    fold: WindowFold
+    sink: Callable[[Sample], None]
+    clock: RunClock
+    timeouts: Timeouts
+
+
+class Driver:
+    """Run one slice of one schedule. Times handed on are seconds from the schedule's start."""
+
+    def __init__(self, schedule: Schedule, means: Means, *, drain: float) -> None:
+        self._means = means
+        self._now = means.clock
+        self._deadline = schedule.duration + drain
+        self._pacer = pacer(schedule, self._launch, means.clock)
+        self._flights: dict[Flight, asyncio.Task[None]] = {}
+        self._stop = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._fault: BaseException | None = None
+        self.offered = 0
+        self.in_flight = 0
+
+    def cancel(self) -> None:
+        """Send nothing more and give up what is open, at once."""
+        self._stop.set()
+
+    async def run(self) -> None:
+        """Offer the whole slice, wait for its answers up to the drain deadline."""
+        offering = asyncio.ensure_future(self._pacer.run())
+        stopped = asyncio.ensure_future(self._stop.wait())
+        try:
+            await self._until(offering, stopped)
+            if offering.done() and not self._stop.is_set():
+                offering.result()
+                await self._until(asyncio.ensure_future(self._idle.wait()), stopped)
+            await self._close()
+        finally:
+            offering.cancel()
+            stopped.cancel()
+        if self._fault is not None:
+            raise self._fault
+
+    async def _until(self, event: asyncio.Future[Any], stopped: asyncio.Future[Any]) -> None:
+        left = max(0.0, self._deadline - self._now())
+        await asyncio.wait({event, stopped}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+        if not event.done() and event is not stopped:
+            event.cancel()
+
+    async def _close(self) -> None:
+        """Give up everything that is still open, so that each offered request has its sample."""
+        ending = Outcome.CANCELLED if self._stop.is_set() else Outcome.UNFINISHED
+        overdue = self._pacer.stop()
+        open_now = dict(self._flights)
+        for flight, task in open_now.items():
+            flight.ending = ending
+            task.cancel()
+        if open_now:
+            await asyncio.wait(open_now.values(), timeout=_GIVE_UP_WITHIN)
+        for flight in list(self._flights):
+            self._resolve(flight, flight.given_up(ending, self._now()))
+        for job in overdue:
+            self._offer(job)
+            flight = Flight(job)
+            late = ending is Outcome.UNFINISHED
+            outcome = Outcome.DROPPED if late else ending
+            self._hand_on(flight.given_up(outcome, self._now()))
+
+    def _offer(self, job: Job) -> None:
+        self.offered += 1
+        self._means.fold.offered(job.index, job.shape.tenant, job.intended_at)
+
+    def _launch(self, job: Job, prompt: str) -> None:
+        self._offer(job)
+        flight = Flight(job)
+        if self._now() - job.intended_at > DROP_AFTER:
+            self._finish(flight, flight.given_up(Outcome.DROPPED, self._now()))
+            return
+        self._idle.clear()
+        task = asyncio.get_running_loop().create_task(self._fly(flight, prompt))
+        self._flights[flight] = task
+        task.add_done_callback(self._landed)
+
+    def _landed(self, task: asyncio.Task[None]) -> None:
+        """A fault of our own ends the run; it is never counted as the engine's."""
+        if not task.cancelled() and (fault := task.exception()) is not None:
+            self._fault = self._fault or fault
+            self._stop.set()
+
+    async def _fly(self, flight: Flight, prompt: str) -> None:
+        try:
+            sample = await self._held(flight, prompt)
+        except asyncio.CancelledError:
+            sample = flight.given_up(flight.ending or Outcome.CANCELLED, self._now())
+        self._resolve(flight, sample)
+
+    async def _held(self, flight: Flight, prompt: str) -> Sample:
+        """Through the limiter, which learns how the request ended."""
+        flight.handed_at = self._now()
+        limiter = self._means.limiter
+        if limiter is None:
+            flight.admitted_at = flight.handed_at
+            return await self._send(flight, prompt)
+        permit = await limiter.acquire()
+        flight.admitted_at = self._now()
+        kind, sample = OutcomeKind.CANCELLED, None
+        try:
+            sample = await self._send(flight, prompt)
+            kind = _KINDS.get(sample.outcome, OutcomeKind.FAILED)
+            return sample
+        finally:
+            limiter.release(
+                permit,
+                outcome_kind=kind,
+                latency=sample.service_e2e if sample else None,
+                ttft=sample.service_ttft if sample else None,
+                prompt_tokens=sample.prompt_tokens if sample else None,
+                output_tokens=sample.output_tokens if sample else None,
+                retry_after=sample.retry_after if sample else None,
+            )
+
+    async def _send(self, flight: Flight, prompt: str) -> Sample:
+        means, fold, since = self._means, self._means.fold, self._means.clock.since
+        shape = flight.job.shape
+
+        def on_sent(at: float) -> None:
+            flight.sent_at = since(at)
+            fold.sent(flight.sent_at)
+
+        def on_tokens(at: float, tokens: int) -> None:
+            flight.received(since(at), tokens)
+            fold.tokens(since(at), tokens)
+
+        request = CompletionRequest(prompt, shape.output_tokens, tenant=shape.tenant)
+        self._count(+1)
+        try:
+            answer = await means.client.complete(
+                request, means.timeouts, on_sent=on_sent, on_tokens=on_tokens
+            )
+        finally:
+            self._count(-1)
+        return flight.answered(answer, since)
+
+    def _count(self, change: int) -> None:
+        self.in_flight += change
+        self._means.fold.in_flight(self._now(), self.in_flight)
+
+    def _resolve(self, flight: Flight, sample: Sample) -> None:
+        if self._flights.pop(flight, None) is None:
+            return
+        self._finish(flight, sample)
+        if not self._flights:
+            self._idle.set()
+
+    def _finish(self, flight: Flight, sample: Sample) -> None:
+        self._hand_on(sample)
+        at = sample.done_at if sample.done_at is not None else self._now()
+        self._pacer.ended(flight.job, at, success=sample.outcome.success)
+
+    def _hand_on(self, sample: Sample) -> None:
+        self._means.fold.resolved(sample)
+        self._means.sink(sample)

@@ -1,0 +1,84 @@
+"""A request on its way: what is known of it so far, and the sample it becomes in the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from engines.answer import Answer
+from loadtest.schedule import Job
+from measurement.outcome import Outcome, TokenSource
+from measurement.sample import Sample
+
+
+@dataclass(slots=True, eq=False)
+class Flight:
+    """Times are seconds from the schedule's start."""
+
+    job: Job
+    handed_at: float | None = None
+    admitted_at: float | None = None
+    sent_at: float | None = None
+    first_token_at: float | None = None
+    last_token_at: float | None = None
+    tokens: int = 0
+    chunks: int = 0
+    ending: Outcome | None = None
+    """Set before the driver gives the request up, so that its sample says why."""
+
+    def received(self, at: float, tokens: int) -> None:
+        """A chunk with tokens came."""
+        if self.first_token_at is None:
+            self.first_token_at = at
+        self.last_token_at = at
+        self.tokens += tokens
+        self.chunks += 1
+
+    def given_up(self, outcome: Outcome, at: float) -> Sample:
+        """The sample of a request that got no answer: only what was received counts."""
+        some = self.chunks > 0
+        return Sample(
+            index=self.job.index,
+            tenant=self.job.shape.tenant,
+            intended_at=self.job.intended_at,
+            outcome=outcome,
+            handed_at=self.handed_at,
+            admitted_at=self.admitted_at,
+            sent_at=self.sent_at,
+            first_token_at=self.first_token_at,
+            last_token_at=self.last_token_at,
+            done_at=at,
+            output_tokens=self.tokens if some else None,
+            token_source=TokenSource.CHUNKS if some else None,
+            chunks=self.chunks,
+        )
+
+    def answered(self, answer: Answer, since: Callable[[float], float]) -> Sample:
+        """The sample of a request that ran its course, well or badly."""
+
+        def at(moment: float | None) -> float | None:
+            return None if moment is None else round(since(moment), 7)
+
+        return Sample(
+            index=self.job.index,
+            tenant=self.job.shape.tenant,
+            intended_at=self.job.intended_at,
+            outcome=answer.outcome,
+            handed_at=self.handed_at,
+            admitted_at=self.admitted_at,
+            sent_at=at(answer.sent_at),
+            first_token_at=at(answer.first_token_at),
+            first_answer_at=at(answer.first_answer_at),
+            last_token_at=at(answer.last_token_at),
+            done_at=at(answer.done_at),
+            prompt_tokens=answer.prompt_tokens,
+            output_tokens=answer.output_tokens,
+            token_source=answer.token_source,
+            first_chunk_tokens=answer.first_chunk_tokens,
+            chunks=answer.chunks,
+            gaps=tuple(round(gap, 7) for gap in answer.gaps),
+            gap_tokens=answer.gap_tokens,
+            status=answer.status,
+            retry_after=answer.retry_after,
+            error=answer.error,
+        )

@@ -1,0 +1,146 @@
+"""Start each request at its intended time: never early, never re-anchored.
+
+The open-loop pacer arms one timer at a time, for the next instant of an absolute schedule. Late
+requests are started at once and keep their intended time, so lateness shows as send lag and a
+stall of the client can't lower the load it claims. The closed-loop pacer owns slots.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+from loadtest.arrivals.base import ClosedLoop
+from loadtest.schedule import Job, Schedule
+
+DROP_AFTER = 1.0
+"""Seconds late, for the client's own cause, after which a request is not worth sending."""
+_BATCH = 64
+"""Overdue requests started before the event loop gets a turn."""
+
+Launch = Callable[[Job, str], None]
+Now = Callable[[], float]
+
+
+class Pacer(Protocol):
+    """Launches the requests of one schedule; times are seconds from its start."""
+
+    async def run(self) -> None:
+        """Return when nothing more will be launched."""
+        ...
+
+    def ended(self, job: Job, at: float, *, success: bool) -> None:
+        """A launched request was resolved."""
+        ...
+
+    def stop(self) -> list[Job]:
+        """Launch nothing more. What was due already and never launched."""
+        ...
+
+
+def pacer(schedule: Schedule, launch: Launch, now: Now) -> Pacer:
+    """The pacer that fits the schedule's process."""
+    loop = schedule.closed_loop
+    return ClosedPacer(schedule, loop, launch, now) if loop else OpenPacer(schedule, launch, now)
+
+
+class OpenPacer:
+    def __init__(self, schedule: Schedule, launch: Launch, now: Now) -> None:
+        self._prompt = schedule.prompt
+        self._launch = launch
+        self._now = now
+        self._jobs: Iterator[Job] = schedule.jobs()
+        self._next: tuple[Job, str] | None = None
+        self._timer: asyncio.Handle | None = None
+        self._done: asyncio.Future[None] | None = None
+
+    async def run(self) -> None:
+        self._done = asyncio.get_running_loop().create_future()
+        self._advance()
+        self._wake()
+        await self._done
+
+    def ended(self, job: Job, at: float, *, success: bool) -> None:
+        """Nothing waits for an answer in an open loop."""
+
+    def stop(self) -> list[Job]:
+        if self._timer is not None:
+            self._timer.cancel()
+        overdue, now = [], self._now()
+        job = self._next[0] if self._next else None
+        while job is not None and job.intended_at <= now:
+            overdue.append(job)
+            job = next(self._jobs, None)
+        self._next = None
+        return overdue
+
+    def _wake(self) -> None:
+        loop = asyncio.get_running_loop()
+        for _ in range(_BATCH):
+            if self._next is None:
+                break
+            wait = self._next[0].intended_at - self._now()
+            if wait > 0:
+                self._timer = loop.call_later(wait, self._wake)
+                return
+            self._launch(*self._next)
+            self._advance()
+        if self._next is not None:
+            self._timer = loop.call_soon(self._wake)
+        elif self._done is not None and not self._done.done():
+            self._done.set_result(None)
+
+    def _advance(self) -> None:
+        """Take the next request, and write its prompt while there is time."""
+        job = next(self._jobs, None)
+        if job is None:
+            self._next = None
+            return
+        hopeless = self._now() - job.intended_at > DROP_AFTER
+        self._next = (job, "" if hopeless else self._prompt(job))
+
+
+class ClosedPacer:
+    def __init__(self, schedule: Schedule, process: ClosedLoop, launch: Launch, now: Now) -> None:
+        self._schedule = schedule
+        self._process = process
+        self._launch = launch
+        self._now = now
+        self._turn = 0
+        self._timers: dict[int, asyncio.Handle] = {}
+        self._over = False
+
+    async def run(self) -> None:
+        for slot in range(self._schedule.slots):
+            self._due(slot, 0.0)
+        await asyncio.sleep(max(0.0, self._schedule.duration - self._now()))
+        self._over = True
+
+    def ended(self, job: Job, at: float, *, success: bool) -> None:
+        self._due(job.index, at + self._process.pause(success=success))
+
+    def stop(self) -> list[Job]:
+        """A slot whose turn had not come yet has offered nothing."""
+        self._over = True
+        for timer in self._timers.values():
+            timer.cancel()
+        self._timers.clear()
+        return []
+
+    def _due(self, key: int, at: float) -> None:
+        """One slot's next request is due ``at``; ``key`` only tells the slots' timers apart."""
+        if self._over or at >= self._schedule.duration:
+            return
+        loop = asyncio.get_running_loop()
+        self._timers[key] = loop.call_later(max(0.0, at - self._now()), self._start, key, at)
+
+    def _start(self, key: int, at: float) -> None:
+        if (wait := at - self._now()) > 0:
+            self._timers[key] = asyncio.get_running_loop().call_later(wait, self._start, key, at)
+            return
+        del self._timers[key]
+        index = self._schedule.index(self._turn)
+        self._turn += 1
+        job = Job(index, at, self._schedule.shape(index))
+        self._launch(job, self._schedule.prompt(job))

@@ -1,0 +1,132 @@
+"""What a run leaves on disk while it runs, so that a crash at any byte still leaves a report.
+
+One JSON object a line. Lines are gathered and written together, at least once a second, so the
+load path never waits for a disk; a crash loses the last second and may cut the last line, which
+the readers here skip. Windows are appended at every revision: the newest of an index counts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, Self
+
+import msgspec
+
+from measurement.sample import Sample
+from measurement.window import Window
+from schedulers.decision import Decision
+
+SCENARIO = "scenario.json"
+SAMPLES = "samples.jsonl"
+WINDOWS = "windows.jsonl"
+TRACE = "trace.jsonl"
+SUMMARY = "summary.json"
+STARTED = "started.json"
+
+_FLUSH_AT = 1 << 20
+"""Bytes of one file that are gathered before they are written out of turn."""
+
+_sample_line = msgspec.json.Encoder()
+_read_sample = msgspec.json.Decoder(Sample)
+
+
+class _Lines:
+    """A file that grows by whole lines."""
+
+    def __init__(self, path: Path) -> None:
+        self._file: BinaryIO = path.open("wb", buffering=0)
+        self._waiting: list[bytes] = []
+        self._bytes = 0
+
+    def add(self, line: bytes) -> None:
+        self._waiting.append(line)
+        self._bytes += len(line)
+        if self._bytes >= _FLUSH_AT:
+            self.flush()
+
+    def flush(self) -> None:
+        if self._waiting:
+            self._file.write(b"\n".join(self._waiting) + b"\n")
+            self._waiting.clear()
+            self._bytes = 0
+
+    def close(self) -> None:
+        self.flush()
+        self._file.close()
+
+
+class Recorder:
+    """Streams samples, windows and decisions into a directory that exists."""
+
+    def __init__(self, out: Path) -> None:
+        self._samples = _Lines(out / SAMPLES)
+        self._windows = _Lines(out / WINDOWS)
+        self._trace = _Lines(out / TRACE)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def sample(self, sample: Sample) -> None:
+        self._samples.add(_sample_line.encode(sample))
+
+    def windows(self, windows: Iterable[Window]) -> None:
+        for window in windows:
+            self._windows.add(msgspec.json.encode(window.to_json()))
+
+    def decision(self, decision: Decision) -> None:
+        self._trace.add(msgspec.json.encode(decision.to_json()))
+
+    def flush(self) -> None:
+        """Write what has gathered; called once a second."""
+        for lines in (self._samples, self._windows, self._trace):
+            lines.flush()
+
+    def close(self) -> None:
+        for lines in (self._samples, self._windows, self._trace):
+            lines.close()
+
+
+def read_samples(out: Path) -> Iterator[Sample]:
+    """Every whole sample in a run's directory, one at a time."""
+    for line in _whole_lines(out / SAMPLES):
+        try:
+            yield _read_sample.decode(line)
+        except msgspec.DecodeError:
+            continue
+
+
+def read_windows(out: Path) -> list[Window]:
+    """The newest revision of each window, in order."""
+    newest: dict[int, Window] = {}
+    for line in _whole_lines(out / WINDOWS):
+        window = Window.from_json(json.loads(line))
+        if window.index not in newest or window.revision >= newest[window.index].revision:
+            newest[window.index] = window
+    return [newest[index] for index in sorted(newest)]
+
+
+def read_decisions(out: Path) -> Iterator[dict[str, Any]]:
+    """Every line of the controller trace."""
+    for line in _whole_lines(out / TRACE):
+        yield json.loads(line)
+
+
+def _whole_lines(path: Path) -> Iterator[bytes]:
+    """Lines that were written to their end; none where there is no file."""
+    if not path.exists():
+        return
+    with path.open("rb") as file:
+        for line in file:
+            if line.endswith(b"\n"):
+                yield line

@@ -1,0 +1,81 @@
+"""Compose file, image and locks, as far as they can be held without a container engine."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+
+
+def tool(name: str) -> str:
+    found = shutil.which(name, path=str(Path(sys.executable).parent)) or shutil.which(name)
+    assert found, f"{name} is not installed; `make test` installs it"
+    return found
+
+
+def test_the_compose_file_is_valid_by_the_compose_specification() -> None:
+    done = subprocess.run(
+        [
+            tool("check-jsonschema"),
+            "--builtin-schema",
+            "vendor.compose-spec",
+            ROOT / "docker-compose.yml",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_dockerfile_passes_its_linter() -> None:
+    done = subprocess.run(
+        [tool("hadolint"), ROOT / "Dockerfile"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def test_every_service_waits_only_for_services_that_exist() -> None:
+    services = COMPOSE["services"]
+    for name, service in services.items():
+        assert set(service.get("depends_on", {})) <= set(services), name
+
+
+def test_no_service_is_published_beyond_loopback() -> None:
+    published = [
+        port for service in COMPOSE["services"].values() for port in service.get("ports", [])
+    ]
+    assert published
+    assert all(port.startswith("127.0.0.1:") for port in published)
+
+
+def test_every_variable_of_the_compose_file_is_documented() -> None:
+    text = (ROOT / "docker-compose.yml").read_text()
+    used = set(re.findall(r"\$\{([A-Z_]+)", text)) | set(COMPOSE["x-headway"]["environment"])
+    documented = (ROOT / "docs/configuration.md").read_text()
+    assert {name for name in used if f"`{name}`" not in documented} == set()
+
+
+@pytest.mark.parametrize("extra", ["server", "llamacpp", "dev"])
+def test_each_lock_names_every_direct_dependency_with_hashes(extra: str) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = list(project["dependencies"])
+    for group in {"server": ["server"], "llamacpp": ["server", "llamacpp"]}.get(
+        extra, ["server", "llamacpp", "dev"]
+    ):
+        wanted += project["optional-dependencies"][group]
+    text = (ROOT / "requirements" / f"{extra}.txt").read_text()
+    locked = dict(re.findall(r"^([a-z0-9-]+)==(\S+)", text, flags=re.MULTILINE))
+    names = {re.split(r"[\[<>=;~! ]", line, maxsplit=1)[0].lower() for line in wanted}
+    assert names <= set(locked)
+    assert text.count("--hash=sha256:") >= len(locked)
+    assert "://" not in text

@@ -1,0 +1,146 @@
+"""An engine for virtual time: answers after times that a test chooses, through no socket."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from documents.parse import build
+from engines.answer import Answer
+from engines.request import CompletionRequest, Timeouts
+from loadtest.arrivals.base import processes
+from loadtest.driver import Driver, Means
+from loadtest.runclock import RunClock
+from loadtest.schedule import Schedule
+from loadtest.workloads.base import workloads
+from measurement.outcome import Outcome, TokenSource
+from measurement.sample import Sample
+from measurement.window import Window, WindowFold
+from schedulers.concurrency.base import laws
+from schedulers.runtime.limiter import Limiter
+from simulator import virtual_time
+
+TIMEOUTS = Timeouts(connect=5, first_token=60, idle=30, total=600)
+
+
+@dataclass
+class FakeEngine:
+    """``serve(nth)`` gives (seconds to the first token, seconds per further token, outcome)."""
+
+    serve: Callable[[int], tuple[float, float, Outcome]] = lambda nth: (0.1, 0.01, Outcome.OK)
+    requests: list[CompletionRequest] = field(default_factory=list)
+    sent: list[float] = field(default_factory=list)
+    open: int = 0
+    most_open: int = 0
+
+    async def complete(
+        self,
+        request: CompletionRequest,
+        timeouts: Timeouts,
+        *,
+        on_sent: Callable[[float], None] | None = None,
+        on_tokens: Callable[[float, int], None] | None = None,
+    ) -> Answer:
+        now = asyncio.get_running_loop().time
+        first, each, outcome = self.serve(len(self.requests))
+        self.requests.append(request)
+        assert on_sent is not None
+        assert on_tokens is not None
+        self.open += 1
+        self.most_open = max(self.most_open, self.open)
+        try:
+            sent_at = now()
+            self.sent.append(sent_at)
+            on_sent(sent_at)
+            await asyncio.sleep(first)
+            if not outcome.success:
+                return Answer(outcome=outcome, done_at=now(), sent_at=sent_at, error="refused")
+            first_at = now()
+            on_tokens(first_at, 1)
+            for _ in range(request.max_tokens - 1):
+                await asyncio.sleep(each)
+                on_tokens(now(), 1)
+        finally:
+            self.open -= 1
+        n = request.max_tokens
+        return Answer(
+            outcome=outcome,
+            done_at=now(),
+            sent_at=sent_at,
+            first_token_at=first_at,
+            first_answer_at=first_at,
+            last_token_at=now(),
+            chunks=n,
+            gaps=(each,) * (n - 1),
+            first_chunk_tokens=1,
+            prompt_tokens=len(request.prompt.split()),
+            output_tokens=n,
+            token_source=TokenSource.USAGE,
+            status=200,
+        )
+
+
+@dataclass
+class Ran:
+    """What one run in virtual time left."""
+
+    samples: list[Sample]
+    windows: list[Window]
+    driver: Driver
+    ended_at: float
+    engine: FakeEngine
+    limiter: Limiter | None
+
+    @property
+    def outcomes(self) -> dict[str, int]:
+        counts: dict[str, int] = {}
+        for sample in self.samples:
+            counts[sample.outcome] = counts.get(sample.outcome, 0) + 1
+        return counts
+
+
+def run(  # noqa: PLR0913 - what a test may turn
+    engine: FakeEngine,
+    *,
+    duration: float = 10.0,
+    drain: float = 30.0,
+    limit: int | None = None,
+    cancel_at: float | None = None,
+    stall: tuple[float, float] | None = None,
+    output_tokens: int = 4,
+    **arrivals: Any,
+) -> Ran:
+    """Drive ``engine`` in virtual time. ``stall`` blocks the client's own loop: (at, seconds)."""
+
+    async def main() -> Ran:
+        loop = asyncio.get_running_loop()
+        clock = RunClock(loop.time)
+        law = build(laws.get("fixed"), {"limit": limit}) if limit else None
+        limiter = Limiter(law, clock) if law else None
+        fold, samples = WindowFold(), list[Sample]()
+        process = arrivals or {"process": "constant", "rate": 10.0}
+        workload = {"prompt_tokens": 8, "output_tokens": output_tokens}
+        schedule = Schedule(
+            build(processes.get(process.pop("process")), process),
+            build(workloads.get("fixed"), workload),
+            duration=duration,
+            seed=1,
+        )
+        means = Means(engine, limiter, fold, samples.append, clock, TIMEOUTS)
+        driver = Driver(schedule, means, drain=drain)
+        if cancel_at is not None:
+            loop.call_at(cancel_at, driver.cancel)
+        if stall is not None:
+            loop.call_at(stall[0], lambda: jump(loop, stall[1]))
+        await driver.run()
+        ended = clock()
+        return Ran(samples, fold.finish(ended), driver, ended, engine, limiter)
+
+    return virtual_time.run(main())
+
+
+def jump(loop: asyncio.AbstractEventLoop, seconds: float) -> None:
+    """The clock moves on while nothing runs: a client that was stopped, or hogged by others."""
+    loop._jumping.now += seconds  # type: ignore[attr-defined]  # the virtual loop's own clock
