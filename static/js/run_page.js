@@ -57,7 +57,7 @@ function redraw() {
   if (latest.verdict) showVerdict($("verdict"), latest.verdict);
   if (latest.tiles) showTiles($("tiles"), latest.tiles);
   if (latest.failures) showFailures($("failures"), latest.failures);
-  if (latest.tenants) showTenants($("tenants"), latest.tenants);
+  if (latest.tenants) showTenants($("tenants"), latest.tenants, latest.tiles?.find(({ id }) => id === "attainment")?.target ?? null);
 }
 
 /** At most one redraw at a time, however many frames come. */

@@ -9,7 +9,14 @@ import { say } from "../words.js";
 /** @type {Record<string, number[] | undefined>} */
 export const DASHES = { p50: [2, 2.5], p95: [6, 3], p99: undefined, shadow: [5, 3], none: undefined };
 /** @type {Record<string, number>} */
-export const WIDTHS = { p50: 1.5, p95: 1.5, p99: 2, shadow: 1.5, none: 1.75 };
+const WIDTHS = { p50: 1.5, p95: 1.5, p99: 2, shadow: 1.5, none: 1.75 };
+
+/** Context lies wide and grey behind what is measured against it. @param {Series} series */
+export function widthOf(series) {
+  if (series.width) return series.width;
+  if (series.color === "s0" && !series.fill) return 3;
+  return series.fill ? 1 : (WIDTHS[series.dash ?? "none"] ?? WIDTHS.none);
+}
 
 /**
  * A series' value with its unit.
@@ -24,7 +31,7 @@ export function written(series, unit, value) {
 /** @param {Series} series */
 function swatch(series) {
   const dash = DASHES[series.dash ?? "none"];
-  const line = s("line", { x1: 0, x2: 18, y1: 4, y2: 4, "stroke-width": series.width ?? WIDTHS[series.dash ?? "none"] ?? 1.75, "stroke-dasharray": dash ? dash.join(" ") : "none" });
+  const line = s("line", { x1: 0, x2: 18, y1: 4, y2: 4, "stroke-width": widthOf(series), "stroke-dasharray": dash ? dash.join(" ") : "none" });
   const mark = s("svg", { class: "swatch", "data-color": series.color, width: 18, height: 8, "aria-hidden": "true" });
   if (series.fill) mark.append(s("rect", { width: 18, height: 8, y: 0 }));
   mark.append(line);

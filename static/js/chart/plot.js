@@ -2,7 +2,7 @@
 /** How a chart's options become a uPlot. */
 import { num } from "../numbers.js";
 import { color } from "../theme.js";
-import { DASHES, WIDTHS } from "./legend.js";
+import { DASHES, widthOf } from "./legend.js";
 import { font, paintOver, paintUnder, plotOf } from "./paint.js";
 import { extent, tickDigits, valueAxis } from "./scales.js";
 
@@ -60,7 +60,7 @@ function lines(chart, grey) {
     const paths = one.bars ? uPlot.paths.bars({ size: [0.9, 60], align: 1 }) : one.step ? uPlot.paths.stepped({ align: 1 }) : undefined;
     return {
       stroke: ink,
-      width: grey ? 1.5 : (one.width ?? WIDTHS[kind] ?? 1.75),
+      width: grey ? 1.5 : widthOf(one),
       dash: DASHES[kind],
       fill: one.fill && !grey ? color(one.color, one.fill) : undefined,
       spanGaps: false,

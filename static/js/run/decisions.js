@@ -46,7 +46,8 @@ export class Decisions {
     const count = (/** @type {string} */ which) => moved.filter((decision) => kind(decision) === which).length;
     const limits = moved.flatMap(({ before, after }) => [before, after]);
     const [low, high] = [num(Math.min(...limits)), num(Math.max(...limits))];
-    return say("traceSummary", { cuts: num(count("cut")), growths: num(count("grow")), undos: num(count("undo")), low, high });
+    const parts = ["cut", "grow", "undo"].filter(count).map((which) => say(`${which}Count${count(which) === 1 ? "One" : ""}`, { n: num(count(which)) }));
+    return say("traceSummary", { parts: parts.join(", "), low, high });
   }
 }
 

@@ -43,8 +43,12 @@ function interval({ attainment, low, high, target }) {
   return gauge({ value: attainment, low, high, target, min: Math.max(0, 1 - (1 - least) * 1.3 - 0.005), max: 1, bad: "below", label });
 }
 
-/** @param {HTMLElement} table @param {Tenant[]} tenants */
-export function showTenants(table, tenants) {
+/**
+ * @param {HTMLElement} table
+ * @param {Tenant[]} tenants
+ * @param {number | null} target the run's own, for a tenant that has none
+ */
+export function showTenants(table, tenants, target) {
   const [, tier, offered, attainment, range, ttft, tpot, shed, tokens] = heads(table);
   const rows = tenants.map((tenant) =>
     h(
@@ -53,7 +57,7 @@ export function showTenants(table, tenants) {
       cell(tier, tenant.tier ? h("span", { class: "tag" }, tenant.tier) : "–"),
       cell(offered, num(tenant.offered), "n"),
       cell(attainment, perCent(tenant.attainment, 2), "n"),
-      cell(range, interval(tenant), "all"),
+      cell(range, interval({ ...tenant, target: tenant.target ?? target }), "all"),
       cell(ttft, inMs(tenant.ttft_ms?.p99), "n"),
       cell(tpot, inMs(tenant.tpot_ms?.p99, 1), "n"),
       cell(shed, num(tenant.shed), "n"),

@@ -3,6 +3,7 @@
 import { Chart } from "../chart.js";
 import { Figure } from "../figure.js";
 import { num } from "../numbers.js";
+import { say } from "../words.js";
 import { Decisions, kind, listDecisions, select } from "./decisions.js";
 import { drawLane, walkLane } from "./lane.js";
 
@@ -72,6 +73,6 @@ export class Trace {
     const columns = names.map((name) => rows.map((decision) => decision.inputs?.[name] ?? null));
     this.inputChart?.draw({ x: rows.map(({ at }) => at), columns, weak: names.map(() => null), bands: [], spans: [], range });
     const last = rows[rows.length - 1];
-    this.inputChart?.summarise(last ? `${last.reason}: ${num(last.before)} → ${num(last.after)}${kind(last) === "hold" ? "" : "."}` : "");
+    this.inputChart?.summarise(last ? say(kind(last) === "hold" ? "traceHeld" : "traceMoved", { reason: last.reason, before: num(last.before), after: num(last.after) }) : "");
   }
 }
