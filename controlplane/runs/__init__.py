@@ -1,0 +1,1 @@
+"""Runs: launching, supervising, storing, streaming and judging load tests."""

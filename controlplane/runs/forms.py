@@ -1,0 +1,120 @@
+"""The launch form: what may be chosen, and how its text becomes a launch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from controlplane.catalogue.models import Endpoint, PolicyVersion, SloVersion, Workload
+from controlplane.runs.launch import Launch
+from controlplane.teams.models import Team
+from documents.fields import FieldInfo, describe
+from documents.problem import DocumentError
+from loadtest.arrivals.base import processes
+from loadtest.scenario import Scenario
+
+AS_GIVEN = ("duration_s", "warm_up_s", "drain_s", "seed")
+DEFAULT_PROCESS = "poisson"
+FIELDS_OF = {"endpoint": "endpoint", "policy": "policy_version", "slo": "slo_version"}
+"""Where a scenario's path stands in this form, when the names differ."""
+
+
+class VersionField(forms.ModelChoiceField):
+    """A version is shown as its line's name with its number."""
+
+    def label_from_instance(self, obj: Any) -> str:
+        return f"{obj.line.name} {obj}"
+
+
+def process_parameters() -> dict[str, tuple[FieldInfo, list[str]]]:
+    """Every parameter of every arrival process, with the processes that have it."""
+    found: dict[str, tuple[FieldInfo, list[str]]] = {}
+    for name, cls in processes.all().items():
+        for info in describe(cls):
+            found.setdefault(info.name, (info, []))[1].append(name)
+    return found
+
+
+def _number_field(info: FieldInfo, **more: Any) -> forms.Field:
+    """A field with the parameter's own range, unit and help."""
+    cls = forms.IntegerField if info.kind is int else forms.FloatField
+    label = info.name.removesuffix("_s").replace("_", " ").capitalize()
+    field = cls(label=label, help_text=info.help, required=False, **more)
+    field.unit = info.unit
+    field.widget.attrs |= {"step": "1" if info.kind is int else "any", "inputmode": "decimal"}
+    return field
+
+
+class LaunchForm(forms.Form):
+    """Fields of arrival processes carry ``when``: the processes that they belong to."""
+
+    endpoint = forms.ModelChoiceField(Endpoint.objects.none(), empty_label=None)
+    policy_version = VersionField(
+        PolicyVersion.objects.none(), label=_("Policy version"), empty_label=None
+    )
+    workload = forms.ModelChoiceField(Workload.objects.none(), empty_label=None)
+    slo_version = VersionField(
+        SloVersion.objects.none(), label=_("SLO"), required=False, empty_label=_("No objectives")
+    )
+    process = forms.ChoiceField(label=_("Arrivals"), initial=DEFAULT_PROCESS)
+
+    def __init__(self, *args: Any, team: Team, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        known = processes.all()
+        self.fields["endpoint"].queryset = Endpoint.objects.for_team(team)
+        self.fields["workload"].queryset = Workload.objects.for_team(team)
+        for name, rows in (("policy_version", PolicyVersion), ("slo_version", SloVersion)):
+            versions = rows.objects.for_team(team).select_related("line")
+            self.fields[name].queryset = versions.order_by("line__name", "-number")
+        self.fields["process"].choices = [(name, _choice(cls)) for name, cls in known.items()]
+        for name, (info, owners) in process_parameters().items():
+            field = _number_field(info, initial=20 if name == "rate" else info.default)
+            field.when = " ".join(owners)
+            field.widget.attrs["data-when"] = f"process={field.when}"
+            self.fields[name] = field
+        infos = {info.name: info for info in describe(Scenario)}
+        for name in AS_GIVEN:
+            initial = 60 if name == "duration_s" else infos[name].default
+            initial = None if name == "seed" else initial
+            self.fields[name] = _number_field(infos[name], initial=initial)
+        self.fields["seed"].help_text = _("fixes the whole schedule; empty draws a new one")
+
+    def launch(self) -> Launch:
+        """What the form asks for; call it when the form is valid."""
+        given = self.cleaned_data
+        return Launch(
+            given["endpoint"],
+            given["policy_version"],
+            given["workload"],
+            given["slo_version"],
+            {"arrivals": self._arrivals(), **_filled(given, AS_GIVEN)},
+        )
+
+    def _arrivals(self) -> dict[str, Any]:
+        process = self.cleaned_data["process"]
+        names = [info.name for info in describe(processes.get(process))]
+        return {"process": process, **_filled(self.cleaned_data, names)}
+
+    def tell(self, error: DocumentError) -> None:
+        """Each fault beside the field that it is about."""
+        for problem in error.problems:
+            first, _dot, rest = problem.path.partition(".")
+            name = (rest or "process") if first == "arrivals" else FIELDS_OF.get(first, first)
+            message = problem.message
+            self.add_error(name if name in self.fields else None, message[:1].upper() + message[1:])
+
+
+def _choice(cls: Any) -> str:
+    return f"{cls.name}: {cls.summary}"
+
+
+def _filled(given: Mapping[str, Any], names: Any) -> dict[str, Any]:
+    return {name: given[name] for name in names if given.get(name) is not None}
+
+
+def initial_from(query: Mapping[str, str]) -> dict[str, str]:
+    """What a link to the form may choose beforehand."""
+    return {name: query[name] for name in query if name in {*LaunchForm.base_fields, *AS_GIVEN}}

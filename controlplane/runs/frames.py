@@ -1,0 +1,111 @@
+"""The one message a run's page lives on: whatever changed after a seq, ready to draw.
+
+The supervisor sends one each second; a page that has missed some asks for one over HTTP. Both are
+made here from the same rows, so they can't disagree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from django.utils import timezone
+
+from controlplane.runs import tables, tiles
+from controlplane.runs.board import MOST_ROWS, Board, Table
+from controlplane.runs.models import Run
+from controlplane.runs.panels.base import Row, Shown, Source, columns, every
+from controlplane.runs.verdicts import verdict
+from measurement.slo import Slo
+
+Frame = dict[str, Any]
+
+
+def build(
+    run: Run,
+    board: Board,
+    decisions: Iterable[Mapping[str, Any]],
+    *,
+    since: int,
+) -> Frame:
+    """Everything that changed after ``since``; ``full`` when that is everything there is."""
+    slo = slo_of(run)
+    shown: dict[Source, Sequence[Row]] = {
+        table.source: table.shown() for table in board.tables
+    }
+    return {
+        "type": "frame",
+        "full": since <= 0,
+        "seq": run.seq,
+        "run": state(run),
+        "verdict": verdict(run),
+        "tiles": tiles.tiles(run, shown["cohorts"]),
+        "events": _table(board.events, since),
+        "cohorts": _table(board.cohorts, since),
+        "decisions": list(decisions)[-MOST_ROWS:],
+        "summaries": sentences(slo, board, shown),
+        "failures": tables.failures(run),
+        "tenants": tables.tenants(run, slo.target_for if slo else None),
+    }
+
+
+def state(run: Run) -> dict[str, Any]:
+    """Where the run stands in time."""
+    left = max(0.0, run.duration_s - run.elapsed_s) if run.is_live else 0.0
+    updated_at = run.ended_at or run.heartbeat_at or run.created_at or timezone.now()
+    return {
+        "status": run.status,
+        "elapsed_s": round(run.elapsed_s, 3),
+        "duration_s": run.duration_s,
+        "left_s": round(left, 3),
+        "updated_at": updated_at.isoformat().replace("+00:00", "Z"),
+        "signals_missing": bool(run.live.get("signals_missing")),
+    }
+
+
+def sentences(
+    slo: Slo | None, board: Board, shown: Mapping[Source, Sequence[Row]]
+) -> dict[str, str]:
+    """One sentence a figure."""
+    steps = {table.source: table.step for table in board.tables}
+    return {
+        panel.name: panel.sentence(Shown(shown[panel.source], steps[panel.source], slo))
+        for panel in every()
+    }
+
+
+def figures(run: Run) -> dict[str, Any]:
+    """What the page needs to know once: how each figure looks, and what the columns are."""
+    slo = slo_of(run)
+    specs = []
+    for panel in every():
+        figure = panel.figure(slo)
+        specs.append(
+            {
+                "id": panel.name,
+                "title": figure.title,
+                "sub": figure.sub,
+                "unit": figure.unit,
+                "source": panel.source,
+                "order": panel.order,
+                "series": [series.to_json() for series in figure.series],
+                "marks": [{"y": mark.y, "label": mark.label} for mark in figure.marks],
+                "y": dict(figure.y),
+                "scale_toggle": figure.scale_toggle,
+            }
+        )
+    return {
+        "figures": specs,
+        "event_columns": ["t", *columns("events")],
+        "cohort_columns": ["t", "open", "n", *columns("cohorts")],
+    }
+
+
+def slo_of(run: Run) -> Slo | None:
+    """The objectives that this run's scenario froze."""
+    document = run.scenario.get("slo")
+    return Slo.parse(document) if document else None
+
+
+def _table(table: Table, since: int) -> dict[str, Any]:
+    return {"step": table.step, "rows": table.changed(since)}

@@ -1,0 +1,176 @@
+"""From what was asked to a scenario: catalogue rows found, caps respected, every fault named."""
+
+from __future__ import annotations
+
+import secrets
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from django.db.models import Model
+
+from controlplane.catalogue.models import (
+    Endpoint,
+    PolicyVersion,
+    SloVersion,
+    TeamQuerySet,
+    Tenant,
+    VersionQuerySet,
+    Workload,
+)
+from controlplane.teams.models import Team
+from documents.parse import unknown_keys
+from documents.problem import DocumentError, Problem
+from loadtest.scenario import Scenario
+
+M = TypeVar("M", bound=Model)
+
+REFERENCES = ("endpoint", "policy", "workload", "slo")
+PASSED_ON = ("arrivals", "duration_s", "warm_up_s", "drain_s", "timeouts", "seed", "prompt_salt")
+"""Fields of the scenario that a request may set as they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A run to be: the rows that it names and what else its scenario says."""
+
+    endpoint: Endpoint
+    policy_version: PolicyVersion
+    workload: Workload
+    slo_version: SloVersion | None
+    rest: Mapping[str, Any] = field(default_factory=dict)
+
+    def scenario(self) -> Scenario:
+        """The frozen scenario; DocumentError lists every fault, those against caps included."""
+        endpoint = self.endpoint
+        scenario = Scenario.parse(
+            {
+                "seed": secrets.randbelow(2**31),
+                **self.rest,
+                "endpoint": {
+                    "name": endpoint.name,
+                    "base_url": endpoint.base_url,
+                    "model": endpoint.model,
+                    "kind": endpoint.kind,
+                },
+                "policy": self.policy_version.document,
+                "workload": self.workload.document,
+                "slo": self.slo_version.document if self.slo_version else None,
+                "tenants": tenants(endpoint.team, self.workload.document.get("tenants") or {}),
+            }
+        )
+        if problems := over_caps(endpoint, scenario):
+            raise DocumentError(problems)
+        return scenario
+
+
+def parse(team: Team, given: object) -> Launch:
+    """What an API body asks for: catalogue objects by slug, ``slug@version`` or id."""
+    if not isinstance(given, Mapping):
+        raise DocumentError([Problem("", given, "must be an object of field: value")])
+    problems = list(unknown_keys(given, (*REFERENCES, *PASSED_ON)))
+    found: dict[str, Any] = {}
+    for name, finder in (
+        ("endpoint", _row(Endpoint.objects.for_team(team), "endpoint")),
+        ("policy", _version(PolicyVersion.objects.for_team(team), "policy")),
+        ("workload", _row(Workload.objects.for_team(team), "workload")),
+        ("slo", _version(SloVersion.objects.for_team(team), "slo")),
+    ):
+        if name == "slo" and given.get(name) is None:
+            found[name] = None
+            continue
+        try:
+            found[name] = finder(given.get(name))
+        except DocumentError as error:
+            problems.extend(error.problems)
+    if problems:
+        raise DocumentError(problems)
+    rest = {name: given[name] for name in PASSED_ON if name in given}
+    return Launch(found["endpoint"], found["policy"], found["workload"], found["slo"], rest)
+
+
+def tenants(team: Team, shares: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """What the policy may know of the workload's tenants; a stranger is a normal one."""
+    facts = {
+        name: {"tier": tier, "weight": weight}
+        for name, tier, weight in Tenant.objects.for_team(team).values_list(
+            "slug", "tier", "weight"
+        )
+    }
+    return {name: facts.get(name, {"tier": "normal", "weight": 1.0}) for name in shares}
+
+
+def over_caps(endpoint: Endpoint, scenario: Scenario) -> list[Problem]:
+    """Where a scenario asks more of an endpoint than its owner allows."""
+    problems = []
+    if endpoint.max_duration_s is not None and scenario.duration_s > endpoint.max_duration_s:
+        message = f"{endpoint.name} allows runs of at most {endpoint.max_duration_s:,} s"
+        problems.append(Problem("duration_s", scenario.duration_s, message))
+    expected = scenario.arrivals.expected(scenario.duration_s)
+    rate = None if expected is None else expected / scenario.duration_s
+    if rate is not None and endpoint.max_rate is not None and rate > endpoint.max_rate:
+        message = f"{endpoint.name} allows at most {endpoint.max_rate:g} requests per second"
+        problems.append(Problem("arrivals.rate", round(rate, 6), message))
+    if endpoint.max_concurrency is not None:
+        problems += _over_concurrency(endpoint, endpoint.max_concurrency, scenario)
+    return problems
+
+
+def _over_concurrency(endpoint: Endpoint, most: int, scenario: Scenario) -> list[Problem]:
+    """A closed loop holds as many open as it has slots; an open one as its policy's ceiling."""
+    slots = getattr(scenario.arrivals, "concurrency", None)
+    allowed = f"{endpoint.name} allows at most {most:,} requests in flight"
+    if slots is not None and slots > most:
+        return [Problem("arrivals.concurrency", slots, allowed)]
+    if slots is not None:
+        return []
+    law = scenario.policy.law("concurrency") if scenario.policy else None
+    ceiling = None if law is None else getattr(law, "max", getattr(law, "limit", None))
+    if isinstance(ceiling, int) and ceiling <= most:
+        return []
+    remedy = f"{allowed}; choose a policy whose concurrency limit is at most that"
+    return [Problem("policy", ceiling, remedy)]
+
+
+def _row(rows: TeamQuerySet[M], noun: str) -> Any:
+    def find(name: object) -> M:
+        if not isinstance(name, str):
+            raise DocumentError([Problem(noun, name, f"must be the slug or id of a {noun}")])
+        by = {"pk": name} if _is_id(name) else {"slug": name}
+        row = rows.filter(**by).first()
+        if row is None:
+            raise DocumentError([Problem(noun, name, f"this team has no such {noun}")])
+        return row
+
+    return find
+
+
+def _version(rows: VersionQuerySet[M], noun: str) -> Any:
+    def find(name: object) -> M:
+        if not isinstance(name, str):
+            wanted = f"must be the slug of a {noun}, such as chat or chat@3, or a version's id"
+            raise DocumentError([Problem(noun, name, wanted)])
+        line, _, number = name.partition("@")
+        if _is_id(name):
+            found = rows.filter(pk=name)
+        elif not number:
+            found = rows.filter(line__slug=line)
+        elif number.isdecimal():
+            found = rows.filter(line__slug=line, number=int(number))
+        else:
+            raise DocumentError([Problem(noun, name, "the version after @ must be a number")])
+        row = found.select_related("line").order_by("-number").first()
+        if row is None:
+            raise DocumentError([Problem(noun, name, f"this team has no such {noun}")])
+        return row
+
+    return find
+
+
+def _is_id(text: str) -> bool:
+    try:
+        uuid.UUID(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,193 @@
+"""A run, the windows and decisions it measured, and the rows that its page draws."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.db.models import F, Q
+from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
+
+from controlplane.catalogue.models import Endpoint, PolicyVersion, SloVersion, TeamQuerySet, Workload
+from controlplane.ids import uuid7
+from controlplane.teams.models import Team
+
+
+class Status(models.TextChoices):
+    """Where a run stands; only a compare-and-set moves it."""
+
+    QUEUED = "queued", _("Queued")
+    RUNNING = "running", _("Running")
+    CANCELLING = "cancelling", _("Cancelling")
+    DONE = "done", _("Done")
+    FAILED = "failed", _("Failed")
+    CANCELLED = "cancelled", _("Cancelled")
+    LOST = "lost", _("Lost")
+
+
+ACTIVE = frozenset({Status.RUNNING, Status.CANCELLING})
+"""Someone should be supervising it."""
+LIVE = ACTIVE | {Status.QUEUED}
+"""It has not ended."""
+
+
+class RunQuerySet(TeamQuerySet["Run"]):
+    def move(
+        self, run_id: object, *, to: Status, only_from: frozenset[Status], **values: Any
+    ) -> bool:
+        """Compare-and-set: True for exactly one of those who ask. Counts as a stored change."""
+        waiting = self.filter(pk=run_id, status__in=only_from)
+        return bool(waiting.update(status=to, seq=F("seq") + 1, **values))
+
+    def stale(self, *, before: datetime) -> RunQuerySet:
+        """Runs whose supervisor has not been heard of since."""
+        return self.filter(status__in=ACTIVE, heartbeat_at__lt=before)
+
+    def unclaimed(self, *, before: datetime) -> RunQuerySet:
+        """Runs that no worker took."""
+        return self.filter(status=Status.QUEUED, created_at__lt=before)
+
+    def live(self) -> RunQuerySet:
+        return self.filter(status__in=LIVE)
+
+    def with_names(self) -> RunQuerySet:
+        """With everything that a list says about a run, and without its bulky columns."""
+        return self.select_related(
+            "endpoint", "policy_version__line", "slo_version__line", "workload", "created_by"
+        ).defer("summary", "judgement", "scenario", "live")
+
+
+class Run(models.Model):
+    """One execution of a scenario. ``seq`` counts its stored changes; a frame carries it."""
+
+    Status = Status
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+")
+    endpoint = models.ForeignKey(Endpoint, on_delete=models.PROTECT, related_name="runs")
+    policy_version = models.ForeignKey(PolicyVersion, on_delete=models.PROTECT, related_name="runs")
+    slo_version = models.ForeignKey(
+        SloVersion, on_delete=models.PROTECT, related_name="runs", null=True, blank=True
+    )
+    workload = models.ForeignKey(Workload, on_delete=models.PROTECT, related_name="runs")
+    retry_of = models.ForeignKey(
+        "self", on_delete=models.SET_NULL, related_name="retries", null=True, blank=True
+    )
+    scenario = models.JSONField()
+    scenario_sha256 = models.CharField(max_length=64)
+    seed = models.PositiveBigIntegerField()
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, related_name="+", null=True
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    status = models.CharField(max_length=12, choices=Status, default=Status.QUEUED)
+    reason = models.CharField(max_length=500, blank=True)
+    seq = models.PositiveIntegerField(default=0)
+    heartbeat_at = models.DateTimeField(null=True, blank=True)
+    started_at = models.DateTimeField(null=True, blank=True)
+    load_started_at = models.DateTimeField(null=True, blank=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+    live = models.JSONField(default=dict, blank=True)
+
+    verdict = models.CharField(max_length=12, blank=True)
+    because = models.TextField(blank=True)
+    judgement = models.JSONField(null=True, blank=True)
+    summary = models.JSONField(null=True, blank=True)
+
+    objects = RunQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-created_at", "-id"]
+        indexes = [
+            models.Index(fields=["team", "-created_at"], name="run_newest"),
+            models.Index(
+                fields=["heartbeat_at"], name="run_beating", condition=Q(status__in=sorted(ACTIVE))
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"run {self.short_id} ({self.status})"
+
+    def get_absolute_url(self) -> str:
+        return reverse("runs:detail", args=[self.pk])
+
+    @property
+    def short_id(self) -> str:
+        """The random end of its id: the front of a UUIDv7 is a time that neighbours share."""
+        return self.id.hex[-8:]
+
+    @property
+    def is_live(self) -> bool:
+        return self.status in LIVE
+
+    @property
+    def duration_s(self) -> float:
+        return float(self.scenario["duration_s"])
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds of load so far, as last stored; 0 before it starts."""
+        until = self.ended_at or self.heartbeat_at
+        if self.load_started_at is None or until is None:
+            return 0.0
+        elapsed = max(until - self.load_started_at, timedelta()).total_seconds()
+        return min(elapsed, self.duration_s)
+
+
+class RunWindow(models.Model):
+    """One second of a run. A revision replaces the one before it, under the run's next seq."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="windows")
+    index = models.PositiveIntegerField()
+    revision = models.PositiveIntegerField()
+    seq = models.PositiveIntegerField()
+    final = models.BooleanField()
+    data = models.JSONField()
+
+    class Meta:
+        ordering = ["index"]
+        constraints = [models.UniqueConstraint(fields=["run", "index"], name="window_once")]
+
+    def __str__(self) -> str:
+        return f"window {self.index} of {self.run_id}, revision {self.revision}"
+
+
+class RunDecision(models.Model):
+    """One line of the controller trace."""
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="decisions")
+    n = models.PositiveIntegerField()
+    seq = models.PositiveIntegerField()
+    data = models.JSONField()
+
+    class Meta:
+        ordering = ["n"]
+        constraints = [models.UniqueConstraint(fields=["run", "n"], name="decision_once")]
+
+    def __str__(self) -> str:
+        return f"decision {self.n} of {self.run_id}"
+
+
+class RunRow(models.Model):
+    """One row of a page's table, rolled up from windows once, however many people look."""
+
+    class Table(models.TextChoices):
+        EVENTS = "events"
+        COHORTS = "cohorts"
+
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="rows")
+    table = models.CharField(max_length=8, choices=Table)
+    at = models.PositiveIntegerField()
+    seq = models.PositiveIntegerField()
+    values = models.JSONField()
+
+    class Meta:
+        ordering = ["at"]
+        constraints = [models.UniqueConstraint(fields=["run", "table", "at"], name="row_once")]
+
+    def __str__(self) -> str:
+        return f"{self.table} row at {self.at} s of {self.run_id}"

@@ -1,0 +1,1 @@
+"""Panels: what a run's page draws. One file a figure."""

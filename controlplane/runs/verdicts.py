@@ -1,0 +1,65 @@
+"""The verdict in words: what the bar on a run's page, the list and the home page say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from controlplane.runs.models import Run, Status
+
+SO_FAR = {
+    "pass": "Passing",
+    "fail": "Failing",
+    "inconclusive": "Not sure yet",
+    "invalid": "Invalid",
+}
+FINAL = {
+    "pass": "Passed",
+    "fail": "Failed",
+    "inconclusive": "Inconclusive",
+    "invalid": "Invalid",
+}
+WITHOUT = {
+    Status.QUEUED: ("Queued", "Waiting for a worker to take it."),
+    Status.RUNNING: ("Starting", "No window has closed yet."),
+    Status.CANCELLING: ("Stopping", "It is closing what is open and writing its report."),
+    Status.DONE: ("No verdict", "The report has none."),
+    Status.FAILED: ("Could not run", "The load test did not start."),
+    Status.CANCELLED: ("Cancelled", "Someone stopped it before its end."),
+    Status.LOST: ("Lost", "Its worker is gone."),
+}
+NO_OBJECTIVES = "No objectives"
+
+
+def judgement_of(run: Run) -> Mapping[str, Any]:
+    """The newest judgement: the final one, or that of what is resolved so far."""
+    found = run.judgement or run.live.get("verdict") or {}
+    return found if isinstance(found, Mapping) else {}
+
+
+def verdict(run: Run) -> dict[str, str]:
+    """Outcome for the colour, word, state and reasons; ``none`` when there is nothing to judge by."""
+    judged = judgement_of(run)
+    outcome = str(judged.get("outcome", ""))
+    because = str(judged.get("because", ""))
+    detail = " ".join(str(reason) for reason in judged.get("reasons", ()) if reason != because)
+    state = "so far" if run.is_live else "final"
+    word, said = WITHOUT[Status(run.status)]
+    stopped = run.status in (Status.CANCELLED, Status.LOST, Status.FAILED, Status.CANCELLING)
+    if stopped or outcome not in FINAL or (run.status == Status.QUEUED):
+        kept = f"Measured until then: {because}" if because and stopped else detail
+        return _said("none", state, word, run.reason or said, kept)
+    if run.slo_version_id is None and outcome == "pass":
+        return _said("none", state, NO_OBJECTIVES, because, detail)
+    words = SO_FAR if run.is_live else FINAL
+    return _said(outcome, state, words[outcome], because, detail)
+
+
+def _said(outcome: str, state: str, word: str, because: str, detail: str) -> dict[str, str]:
+    return {
+        "outcome": outcome,
+        "state": state,
+        "word": word,
+        "because": because,
+        "detail": detail,
+    }
