@@ -1,0 +1,49 @@
+"""Addresses that the templates reverse, so that pages can be rendered without the apps' views."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import include, path
+
+
+def nothing(request: HttpRequest, **found: object) -> HttpResponse:
+    return HttpResponse()
+
+
+KINDS = {
+    "endpoints": "endpoint",
+    "tenants": "tenant",
+    "slos": "slo",
+    "policies": "policy",
+    "workloads": "workload",
+}
+catalogue = [
+    page
+    for many, one in KINDS.items()
+    for page in (
+        path(f"{many}/", nothing, name=many),
+        path(f"{many}/new/", nothing, name=f"{one}_new"),
+        path(f"{many}/<str:pk>/", nothing, name=one),
+    )
+]
+runs = [
+    path("", nothing, name="list"),
+    path("new/", nothing, name="new"),
+    path("preview/", nothing, name="preview"),
+    path("<str:pk>/", nothing, name="detail"),
+    path("<str:pk>/cancel/", nothing, name="cancel"),
+    path("<str:pk>/retry/", nothing, name="retry"),
+    path("<str:pk>/frames/", nothing, name="frames"),
+    path("<str:pk>/samples/", nothing, name="samples"),
+    path("<str:pk>/windows.<str:form>", nothing, name="windows"),
+    path("<str:pk>/trace.<str:form>", nothing, name="trace"),
+    path("<str:pk>/summary.json", nothing, name="summary"),
+]
+urlpatterns = [
+    path("", nothing, name="home"),
+    path("sign-in/", nothing, name="login"),
+    path("sign-out/", nothing, name="logout"),
+    path("audit/", include(([path("", nothing, name="list")], "audit"))),
+    path("catalogue/", include((catalogue, "catalogue"))),
+    path("runs/", include((runs, "runs"))),
+]
