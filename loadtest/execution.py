@@ -80,9 +80,7 @@ async def execute(order: Order, observer: Observer, stop: asyncio.Event) -> Conc
         await client.prepare()
         with Recorder(order.out) as recorder:
             run = _Run(order, client, recorder)
-            feed = SignalsFeed(
-                target, order.rules, clock=time.monotonic, on_signals=run.on_signals
-            )
+            feed = SignalsFeed(target, order.rules, clock=time.monotonic, on_signals=run.on_signals)
             async with _beside(feed.run()):
                 await run.drive(observer, stop, feed)
         seen = run.seen(feed, transport.dialled)

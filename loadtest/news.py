@@ -46,9 +46,7 @@ class Newsroom:
         driver: Driver,
         limiter: Limiter | None,
     ) -> None:
-        self._live = Live(
-            scenario.slo, duration=scenario.duration_s, since=scenario.warm_up_s
-        )
+        self._live = Live(scenario.slo, duration=scenario.duration_s, since=scenario.warm_up_s)
         self._fold = fold
         self._recorder = recorder
         self._driver = driver

@@ -32,7 +32,9 @@ class Person:
 
 
 def version(name: str, label: str) -> Any:
-    return type("Version", (), {"line": SimpleNamespace(name=name), "__str__": lambda self: label})()
+    return type(
+        "Version", (), {"line": SimpleNamespace(name=name), "__str__": lambda self: label}
+    )()
 
 
 def a_run(status: str = "running", **more: Any) -> SimpleNamespace:
@@ -101,7 +103,10 @@ class LaunchForm(forms.Form):
     )
     process = forms.ChoiceField(
         label="Arrivals",
-        choices=[("poisson", "poisson: memoryless gaps"), ("closed", "closed: a fixed number at once")],
+        choices=[
+            ("poisson", "poisson: memoryless gaps"),
+            ("closed", "closed: a fixed number at once"),
+        ],
     )
     rate = forms.FloatField(
         initial=20,
@@ -136,7 +141,11 @@ def rows(*pairs: tuple[str, str]) -> list[dict[str, Any]]:
     return [
         {
             "run": a_run(status),
-            "verdict": {"outcome": outcome, "word": words.get(outcome, outcome), "because": because},
+            "verdict": {
+                "outcome": outcome,
+                "word": words.get(outcome, outcome),
+                "because": because,
+            },
         }
         for status, outcome in pairs
     ]

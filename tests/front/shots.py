@@ -34,7 +34,11 @@ def main(out: Path, names: list[str]) -> None:
         "run-collecting": (PATH, pages.run_page(short, seq=8), short),
         "run-empty": (PATH, pages.run_page(told, status="queued"), None),
         "launch": ("/runs/new/", pages.launch_page(), None),
-        "launch-errors": ("/runs/new/", pages.launch_page({"process": "poisson", "rate": ""}), None),
+        "launch-errors": (
+            "/runs/new/",
+            pages.launch_page({"process": "poisson", "rate": ""}),
+            None,
+        ),
         "list": ("/runs/", pages.list_page(mixed), None),
         "list-empty": ("/runs/", pages.list_page([]), None),
         "home": ("/", pages.home_page(mixed), None),

@@ -33,7 +33,9 @@ def _three(name: str, digits: int) -> list[Json]:
     ]
 
 
-def _figure(id_: str, title: str, sub: str, unit: str, source: str, series: Any, **more: Any) -> Json:
+def _figure(
+    id_: str, title: str, sub: str, unit: str, source: str, series: Any, **more: Any
+) -> Json:
     base = {"id": id_, "title": title, "sub": sub, "unit": unit, "source": source}
     return base | {"series": series, "marks": [], "y": {"min": 0}, "scale_toggle": False} | more
 
@@ -73,7 +75,14 @@ FIGURES: Json = {
             [_line("running", "Running"), _line("waiting", "Waiting", "s2", "p95")],
         ),
         _figure(
-            *("kv_use", "KV use", "% of blocks", "%", "events", [_line("kv_percent", "KV use", d=1)]),
+            *(
+                "kv_use",
+                "KV use",
+                "% of blocks",
+                "%",
+                "events",
+                [_line("kv_percent", "KV use", d=1)],
+            ),
             y={"min": 0, "max": 100},
         ),
         _figure(
@@ -225,7 +234,12 @@ def tiles(story: Story, seconds: int) -> list[Json]:
         tile(
             *("ttft", "TTFT P99", 632, "632", "ms"),
             **{"low": 578, "high": 707, "low_text": "578", "high_text": "707", "target": 800},
-            **{"target_text": "≤ 800 ms", "min": 500, "max": 900, "status": "none" if few else "ok"},
+            **{
+                "target_text": "≤ 800 ms",
+                "min": 500,
+                "max": 900,
+                "status": "none" if few else "ok",
+            },
             **{"enough": not few, "spark": spark("ttft_p99")},
         ),
         tile(
@@ -283,7 +297,11 @@ PREVIEW: Json = {
     "rate": [[t, 20 + 6 * math.sin(t * 1.7) + (t % 3)] for t in range(60)],
     "concurrency": None,
     "prompt_lengths": [
-        {"low": 40 * k + 20, "high": 40 * k + 59, "count": round(180 * math.exp(-((k - 9) ** 2) / 30))}
+        {
+            "low": 40 * k + 20,
+            "high": 40 * k + 59,
+            "count": round(180 * math.exp(-((k - 9) ** 2) / 30)),
+        }
         for k in range(24)
     ],
     "output_lengths": [{"low": 128, "high": 128, "count": 1213}],

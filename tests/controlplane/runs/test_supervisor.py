@@ -145,9 +145,7 @@ def test_a_worker_that_never_starts_to_speak_is_killed(
     assert "it said nothing for 0.4 s" in claimed.reason
 
 
-def test_a_silent_worker_still_has_a_heart_beat(
-    claimed: Run, spawn: Spawn, tmp_path: Path
-) -> None:
+def test_a_silent_worker_still_has_a_heart_beat(claimed: Run, spawn: Spawn, tmp_path: Path) -> None:
     child = spawn(
         STARTED,
         {"do": "sleep", "seconds": 1.0},
@@ -237,7 +235,10 @@ def test_a_run_that_the_watchdog_gave_up_is_left_alone_and_its_worker_killed(
 def test_what_could_not_be_stored_is_stored_with_the_next_change(
     claimed: Run, spawn: Spawn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    commit, failures = Ledger._commit, iter([None, OperationalError("away"), OperationalError("away")])
+    commit, failures = (
+        Ledger._commit,
+        iter([None, OperationalError("away"), OperationalError("away")]),
+    )
 
     def flaky(self: Ledger, values: dict[str, Any]) -> None:
         if error := next(failures, None):
