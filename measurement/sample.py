@@ -105,6 +105,26 @@ class Sample:
         return e2e / self.output_tokens if e2e is not None and self.output_tokens else None
 
     @property
+    def mean_gap(self) -> float | None:
+        """Mean gap of this answer: to each token where the stream says, else to each chunk."""
+        return sum(self.gaps) / sum(self.gap_weights) if self.gaps else None
+
+    @property
+    def gap_weights(self) -> tuple[int, ...]:
+        """How many tokens each gap led to; one a chunk where the stream does not say."""
+        if self.gap_tokens is None:
+            return (1,) * len(self.gaps)
+        return tuple(max(1, tokens) for tokens in self.gap_tokens)
+
+    @property
+    def token_gaps(self) -> tuple[float, ...]:
+        """Each gap shared evenly among the tokens that it led to; weighted by ``gap_weights``."""
+        if self.gap_tokens is None:
+            return self.gaps
+        pairs = zip(self.gaps, self.gap_weights, strict=True)
+        return tuple(gap / tokens for gap, tokens in pairs)
+
+    @property
     def longest_gap(self) -> float | None:
         """The longest silence between two chunks: a stall that pooled percentiles hide."""
         return max(self.gaps) if self.gaps else None

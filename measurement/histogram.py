@@ -1,0 +1,143 @@
+"""A sparse histogram that merges: three significant digits from 1 µs to 1 h.
+
+The buckets are HdrHistogram's: 1,024 equal steps to each doubling. A value comes back as the
+middle of its bucket, within 1/2,048 (0.049 %) of what was recorded. What is under 1 µs is 0;
+what is over 1 h counts as 1 h. Merging adds counts, so it is exact, in any order and grouping.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from measurement.rank import rank
+
+STEPS = 1024
+"""Buckets to each doubling."""
+PRECISION = 1 / 2048
+"""Largest relative error of a value from 1 µs to 1 h."""
+HIGHEST = 3600.0
+
+_PER_SECOND = 1e6
+
+
+def bucket_of(seconds: float) -> int:
+    """The bucket's number; 0 holds everything under 1 µs."""
+    scaled = seconds * _PER_SECOND
+    if not scaled >= 1.0:  # NaN and negatives end here too
+        return 0
+    mantissa, exponent = math.frexp(scaled if seconds < HIGHEST else HIGHEST * _PER_SECOND)
+    return exponent * STEPS + int(mantissa * (2 * STEPS)) - (2 * STEPS - 1)
+
+
+def buckets_of(seconds: Sequence[float]) -> NDArray[np.int64]:
+    """``bucket_of`` for many values."""
+    scaled = np.minimum(np.asarray(seconds, dtype=np.float64), HIGHEST) * _PER_SECOND
+    mantissa, exponent = np.frexp(scaled)
+    steps = (mantissa * (2 * STEPS)).astype(np.int64)
+    return np.where(scaled >= 1.0, exponent * STEPS + steps - (2 * STEPS - 1), 0)
+
+
+def middle_of(bucket: int) -> float:
+    """Seconds in the middle of a bucket."""
+    if bucket == 0:
+        return 0.0
+    exponent, step = divmod(bucket - 1, STEPS)
+    return math.ldexp(1 + (step + 0.5) / STEPS, exponent) / _PER_SECOND
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """Counts by bucket, in order of bucket."""
+
+    buckets: tuple[tuple[int, int], ...] = ()
+
+    @classmethod
+    def of(cls, values: Iterable[float]) -> Histogram:
+        """The histogram of these seconds."""
+        return HistogramBuilder.of(values).freeze()
+
+    @property
+    def count(self) -> int:
+        """How many values were recorded."""
+        return sum(count for _, count in self.buckets)
+
+    def merge(self, other: Histogram) -> Histogram:
+        """Both together."""
+        return merge_all((self, other))
+
+    def percentile(self, percent: float) -> float | None:
+        """Seconds of the percentile (in percent: 99), as in ``rank``; None without values."""
+        left = rank(self.count, percent)
+        for bucket, count in self.buckets:
+            left -= count
+            if left <= 0:
+                return middle_of(bucket)
+        return None
+
+    def above(self, seconds: float) -> int:
+        """How many values lie in buckets above the one that holds ``seconds``."""
+        edge = bucket_of(seconds)
+        return sum(count for bucket, count in self.buckets if bucket > edge)
+
+    def to_json(self) -> dict[str, list[int]]:
+        """Two lists of one length: bucket numbers, and counts."""
+        return {
+            "index": [bucket for bucket, _ in self.buckets],
+            "count": [count for _, count in self.buckets],
+        }
+
+    @classmethod
+    def from_json(cls, given: Mapping[str, Any]) -> Histogram:
+        """What ``to_json`` wrote."""
+        return cls(tuple(zip(given["index"], given["count"], strict=True)))
+
+
+EMPTY = Histogram()
+
+
+def merge_all(histograms: Iterable[Histogram]) -> Histogram:
+    """All of them together, in one pass."""
+    total: Counter[int] = Counter()
+    for histogram in histograms:
+        for bucket, count in histogram.buckets:
+            total[bucket] += count
+    return Histogram(tuple(sorted(total.items())))
+
+
+class HistogramBuilder:
+    """Where values are recorded, one by one; ``freeze`` gives the value to keep."""
+
+    __slots__ = ("_counts",)
+
+    def __init__(self) -> None:
+        self._counts: dict[int, int] = {}
+
+    @classmethod
+    def of(cls, values: Iterable[float]) -> HistogramBuilder:
+        """A builder that has recorded these seconds."""
+        builder = cls()
+        for value in values:
+            builder.record(value)
+        return builder
+
+    def record(self, seconds: float, count: int = 1) -> None:
+        """Count a value ``count`` times."""
+        bucket = bucket_of(seconds)
+        self._counts[bucket] = self._counts.get(bucket, 0) + count
+
+    def record_all(self, values: Sequence[float], weights: Sequence[int]) -> None:
+        """Count each value as often as its weight says: ``record`` for many at once."""
+        counts = self._counts
+        for bucket, weight in zip(buckets_of(values).tolist(), weights, strict=True):
+            counts[bucket] = counts.get(bucket, 0) + weight
+
+    def freeze(self) -> Histogram:
+        """The histogram so far."""
+        return Histogram(tuple(sorted(self._counts.items())))
