@@ -1,0 +1,175 @@
+"""Whether a run's stimulus was what was asked for: numbers, and each reason why not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from measurement.histogram import Histogram
+from measurement.outcome import Outcome
+from measurement.quantiles import Quantiles
+from measurement.sample import Sample
+from measurement.stimulus import Expected, Gaps, gaps_of
+
+ON_TIME = 0.010
+ON_TIME_SHARE = 0.98
+LAG_FLOOR = 0.005
+LAG_SHARE = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Validity:
+    """``valid`` or ``invalid``; every reason is a sentence with its number and its remedy."""
+
+    status: str = "valid"
+    reasons: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    numbers: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def valid(self) -> bool:
+        """Whether a verdict may be read from the run."""
+        return self.status == "valid"
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON."""
+        return {
+            "status": self.status,
+            "reasons": list(self.reasons),
+            "warnings": list(self.warnings),
+            "numbers": dict(self.numbers),
+        }
+
+
+def check(
+    samples: Sequence[Sample],
+    *,
+    duration: float,
+    scheduled: int | None = None,
+    loop_lag: Histogram | None = None,
+    ttft_target: float | None = None,
+    expected: Expected | None = None,
+) -> Validity:
+    """Judge the stimulus of a run that offered ``samples`` within ``duration`` seconds.
+
+    ``scheduled`` is how many the schedule held by then; ``loop_lag`` how late the client's event
+    loop ran, in seconds; ``ttft_target`` the TTFT objective, in seconds.
+    """
+    on_time = _on_time(samples)
+    gaps = gaps_of(samples, duration)
+    reasons = [
+        *_late(on_time),
+        *_dropped(samples),
+        *_lagging(loop_lag, ttft_target),
+        *_unreconciled(samples, scheduled),
+    ]
+    return Validity(
+        status="invalid" if reasons else "valid",
+        reasons=tuple(reasons),
+        warnings=tuple(gaps.warnings(expected)),
+        numbers=_numbers(samples, duration, on_time, loop_lag, (gaps, expected)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _OnTime:
+    """How many of the due requests the policy got within 10 ms."""
+
+    within: int
+    due: int
+
+    @property
+    def share(self) -> float | None:
+        return self.within / self.due if self.due else None
+
+
+def _on_time(samples: Sequence[Sample]) -> _OnTime:
+    """A request that the user's cancel kept from the policy was not due any more."""
+    due = [s for s in samples if s.handed_at is not None or s.outcome is not Outcome.CANCELLED]
+    within = sum(s.client_lag is not None and s.client_lag <= ON_TIME for s in due)
+    return _OnTime(within, len(due))
+
+
+def _late(on_time: _OnTime) -> Iterator[str]:
+    share = on_time.share
+    if share is not None and share < ON_TIME_SHARE:
+        yield (
+            f"Only {100 * share:.2f} % of {on_time.due:,} requests reached the policy within "
+            f"{ON_TIME * 1e3:g} ms of their time, where {100 * ON_TIME_SHARE:g} % must: the client "
+            "was too slow. Use more workers, or a lower rate."
+        )
+
+
+def _dropped(samples: Sequence[Sample]) -> Iterator[str]:
+    dropped = sum(sample.outcome is Outcome.DROPPED for sample in samples)
+    if dropped:
+        noun = "request was" if dropped == 1 else "requests were"
+        yield (
+            f"{dropped:,} {noun} dropped, more than 1 s late for a cause of the client's own. "
+            "Use more workers, or a lower rate."
+        )
+
+
+def _lagging(loop_lag: Histogram | None, ttft_target: float | None) -> Iterator[str]:
+    lag = loop_lag.percentile(99) if loop_lag is not None else None
+    most = max(LAG_FLOOR, LAG_SHARE * (ttft_target or 0.0))
+    if lag is not None and lag > most:
+        yield (
+            f"The client read its answers late: event-loop lag P99 was {lag * 1e3:.1f} ms, where "
+            f"at most {most * 1e3:.1f} ms (5 ms, or 5 % of the TTFT target) may be. Use more "
+            "workers, or fewer streams at a time."
+        )
+
+
+def _unreconciled(samples: Sequence[Sample], scheduled: int | None) -> Iterator[str]:
+    distinct = len({sample.index for sample in samples})
+    if distinct != len(samples):
+        yield (
+            f"{len(samples):,} samples were recorded for {distinct:,} requests, so counts don't "
+            "reconcile. The recorder is at fault: please report it."
+        )
+    if scheduled is not None and distinct != scheduled:
+        yield (
+            f"{scheduled:,} requests were due and {distinct:,} have a sample, so counts don't "
+            "reconcile. Was a worker killed? Run it again."
+        )
+
+
+def _numbers(
+    samples: Sequence[Sample],
+    duration: float,
+    on_time: _OnTime,
+    loop_lag: Histogram | None,
+    shape: tuple[Gaps, Expected | None],
+) -> dict[str, Any]:
+    gaps, expected = shape
+    sent = [s for s in samples if s.sent_at is not None]
+    in_time = sum(s.sent_at is not None and s.sent_at < duration for s in sent)
+    return {
+        "offered": len(samples),
+        "sent": len(sent),
+        "on_time_share": on_time.share,
+        "offered_rate": len(samples) / duration if duration > 0 else None,
+        "achieved_rate": in_time / duration if duration > 0 else None,
+        "send_lag_ms": _lag(s.send_lag for s in sent),
+        "client_lag_ms": _lag(s.client_lag for s in samples),
+        "hold_ms": _lag(s.hold for s in samples),
+        "loop_lag_ms": _loop(loop_lag),
+        "cv": gaps.cv,
+        "dispersion": gaps.dispersion,
+        "dispersion_bins": gaps.bins,
+        "expected_cv": expected.cv if expected else None,
+        "expected_dispersion": expected.dispersion if expected else None,
+    }
+
+
+def _lag(values: Iterable[float | None]) -> dict[str, Any]:
+    return Quantiles.of([v for v in values if v is not None], scale=1e3).to_json()
+
+
+def _loop(lag: Histogram | None) -> dict[str, Any] | None:
+    if lag is None or not lag.count:
+        return None
+    ms = {f"p{p}": (lag.percentile(p) or 0.0) * 1e3 for p in (50, 99, 100)}
+    return {"p50": ms["p50"], "p99": ms["p99"], "max": ms["p100"], "n": lag.count}
