@@ -86,11 +86,11 @@ class Quantiles:
         ordered = Ordered.of(values, weights=weights)
         if not ordered.n:
             return cls()
-        found = {f"p{p:g}": scale * ordered.at(rank(ordered.n, p)) for p in PERCENTS}
+        found = {f"p{p:g}": round(scale * ordered.at(rank(ordered.n, p)), 9) for p in PERCENTS}
         small = {f"p{p:g}" for p in PERCENTS if ordered.n < minimum_n(p)}
         return cls(
             n=ordered.n,
-            max=scale * ordered.at(ordered.n),
+            max=round(scale * ordered.at(ordered.n), 9),
             rough={name: value for name, value in found.items() if name in small},
             **{name: value for name, value in found.items() if name not in small},
         )
