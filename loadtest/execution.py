@@ -45,7 +45,7 @@ LEAD = 0.05
 
 
 class Observer(Protocol):
-    """Who is told how a run goes. Calls must be quick: they stand on the load's event loop."""
+    """Who is told how a run goes. ``news`` comes from a thread of its own, the others don't."""
 
     def started(self, scenario: Scenario, facts: Facts) -> None: ...
 
@@ -115,7 +115,7 @@ class _Run:
             timeouts_of(scenario.timeouts),
         )
         self.driver = Driver(self._schedule, means, drain=scenario.drain_s)
-        self._newsroom = Newsroom(scenario, self._fold, recorder, self.driver, self._limiter)
+        self._newsroom = Newsroom(scenario, recorder, self.driver, self._limiter)
         self._cpu = 0.0
         self._wall = 0.0
         self.facts = self._facts(0.0)
@@ -124,17 +124,17 @@ class _Run:
         self._begin()
         observer.started(self._order.scenario, self.facts)
         began, cpu = time.monotonic(), _cpu_seconds()
+        clock, fold, tell = self._clock, self._fold, observer.news
         self._watch.start()
-        try:
+        with self._newsroom as newsroom:
             async with (
-                _beside(self._newsroom.each_second(self._clock, observer.news, feed)),
+                _beside(newsroom.each_second(clock, fold, feed, tell)),
                 _beside(_cancel_on(stop, self.driver)),
             ):
                 await self.driver.run()
-        finally:
             self._watch.stop()
             self._wall, self._cpu = time.monotonic() - began, _cpu_seconds() - cpu
-            observer.news(self._newsroom.last(self._clock(), feed))
+            await newsroom.last(clock(), fold, feed, tell)
 
     def on_signals(self, signals: EngineSignals) -> None:
         """Engine signals go into windows; what came before the start belongs to no window."""
