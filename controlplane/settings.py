@@ -50,6 +50,8 @@ INSTALLED_APPS = [
     "controlplane.audit",
     "controlplane.teams",
     "controlplane.catalogue",
+    "controlplane.runs",
+    "controlplane.dashboard",
     "controlplane.api",
 ]
 

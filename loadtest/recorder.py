@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, Self
 import msgspec
 
 from measurement.sample import Sample
+from measurement.sample_json import from_line, to_dict
 from measurement.window import Window
 from schedulers.decision import Decision
 
@@ -24,13 +25,10 @@ SAMPLES = "samples.jsonl"
 WINDOWS = "windows.jsonl"
 TRACE = "trace.jsonl"
 SUMMARY = "summary.json"
-STARTED = "started.json"
+FACTS = "run.json"
 
 _FLUSH_AT = 1 << 20
 """Bytes of one file that are gathered before they are written out of turn."""
-
-_sample_line = msgspec.json.Encoder()
-_read_sample = msgspec.json.Decoder(Sample)
 
 
 class _Lines:
@@ -78,7 +76,7 @@ class Recorder:
         self.close()
 
     def sample(self, sample: Sample) -> None:
-        self._samples.add(_sample_line.encode(sample))
+        self._samples.add(msgspec.json.encode(to_dict(sample)))
 
     def windows(self, windows: Iterable[Window]) -> None:
         for window in windows:
@@ -100,10 +98,7 @@ class Recorder:
 def read_samples(out: Path) -> Iterator[Sample]:
     """Every whole sample in a run's directory, one at a time."""
     for line in _whole_lines(out / SAMPLES):
-        try:
-            yield _read_sample.decode(line)
-        except msgspec.DecodeError:
-            continue
+        yield from_line(line)
 
 
 def read_windows(out: Path) -> list[Window]:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import cache, reduce
 from typing import Any
 
-from controlplane.runs.panels.base import Number, Row, Source, columns
+from controlplane.runs import shares
+from controlplane.runs.panels.base import Column, Number, Row, Source
+from controlplane.runs.panels.base import columns as panel_columns
 from documents import canonical
 from measurement.cohort import HISTOGRAMS, Cohort
 from measurement.histogram import Histogram
@@ -37,10 +39,15 @@ def cohort_step(seconds: float) -> int:
     return max(fits, default=COHORT_STEPS[0])
 
 
+@cache
+def columns_of(source: Source) -> Mapping[str, Column]:
+    """A table's columns in order: what panels draw, and what tiles count."""
+    return panel_columns(source) | (shares.COLUMNS if source == "cohorts" else {})
+
+
 def layout() -> str:
     """A name for what the columns are now; stored rows under another name are made anew."""
-    keys: list[list[str]] = [list(columns(source)) for source in ("events", "cohorts")]
-    return canonical.sha256(keys)[:12]
+    return canonical.sha256([list(columns_of("events")), list(columns_of("cohorts"))])[:12]
 
 
 @dataclass(slots=True)
@@ -84,7 +91,7 @@ class Table:
     def _values(self, bucket: Mapping[int, Window], *, open_: bool) -> list[Number]:
         (joined,) = roll_up(bucket.values(), float(self.step))
         merged = replace(joined, width=sum(window.width for window in bucket.values()))
-        read: list[Number] = [column(merged) for column in columns(self.source).values()]
+        read: list[Number] = [column(merged) for column in columns_of(self.source).values()]
         if self.source == "events":
             return read
         return [int(open_), merged.cohort.e2e.count, *read]
@@ -100,7 +107,7 @@ class Table:
 
     def shown(self) -> list[Row]:
         """The rows as panels read them."""
-        keys = list(columns(self.source))
+        keys = list(columns_of(self.source))
         skip = 0 if self.source == "events" else 2
         return [
             Row(
@@ -114,9 +121,7 @@ class Table:
 
     def changed(self, since: int) -> list[list[Number]]:
         """Rows changed after that seq, as the page takes them."""
-        return [
-            [at, *values] for at, values in sorted(self.rows.items()) if self.seqs[at] > since
-        ]
+        return [[at, *values] for at, values in sorted(self.rows.items()) if self.seqs[at] > since]
 
 
 def _counts(windows: Iterable[Window], so_far: Cohort) -> Cohort:

@@ -11,7 +11,13 @@ from django.db.models import F, Q
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from controlplane.catalogue.models import Endpoint, PolicyVersion, SloVersion, TeamQuerySet, Workload
+from controlplane.catalogue.models import (
+    Endpoint,
+    PolicyVersion,
+    SloVersion,
+    TeamQuerySet,
+    Workload,
+)
 from controlplane.ids import uuid7
 from controlplane.teams.models import Team
 

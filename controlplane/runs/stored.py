@@ -55,6 +55,10 @@ def close_rows(run: Run) -> None:
     """Mark the cohorts of a run that ended without its supervisor: nothing more will come."""
     board = Board(run.duration_s)
     rows = RunRow.objects.filter(run=run, table="cohorts")
-    still_open = [(at, seq, [0, *values[1:]]) for at, seq, values in rows.values_list("at", "seq", "values") if values[0]]
+    still_open = [
+        (at, seq, [0, *values[1:]])
+        for at, seq, values in rows.values_list("at", "seq", "values")
+        if values[0]
+    ]
     board.restore("cohorts", still_open)
     put_rows(run, board, {"events": set(), "cohorts": {at for at, _, _ in still_open}})
