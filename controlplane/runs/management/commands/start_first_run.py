@@ -17,7 +17,7 @@ FIRST_RUN: dict[str, Any] = {
     "policy": "aimd-steady",
     "workload": "chat",
     "slo": "chat-interactive",
-    "arrivals": {"process": "poisson", "rate": 20.0},
+    "arrivals": {"process": "poisson", "rate": 10.0},
     "duration_s": 300,
     "warm_up_s": 20,
     "seed": 20417,
