@@ -28,6 +28,8 @@ class FieldInfo:
     choices: tuple[str, ...]
     help: str
     optional: bool
+    attribute: str
+    """Where the value stands on the instance; it differs from ``name`` where a method has that."""
 
 
 def parameter(  # noqa: PLR0913 - a field's facts, all by keyword
@@ -40,8 +42,12 @@ def parameter(  # noqa: PLR0913 - a field's facts, all by keyword
     exclusive_minimum: bool = False,
     choices: tuple[str, ...] = (),
     help: str = "",  # noqa: A002 - the word that forms and schemas use
+    name: str = "",
 ) -> Any:
-    """Declare a dataclass field with its unit, range, choices and help."""
+    """Declare a dataclass field with its unit, range, choices and help.
+
+    ``name`` is what documents call it, where that differs from the attribute.
+    """
     metadata = {
         "unit": unit,
         "minimum": minimum,
@@ -49,6 +55,7 @@ def parameter(  # noqa: PLR0913 - a field's facts, all by keyword
         "exclusive_minimum": exclusive_minimum,
         "choices": choices,
         "help": help,
+        "name": name,
     }
     return dataclasses.field(default=default, default_factory=default_factory, metadata=metadata)
 
@@ -65,7 +72,7 @@ def describe(cls: type[Any]) -> tuple[FieldInfo, ...]:
         meta = field.metadata
         found.append(
             FieldInfo(
-                name=field.name,
+                name=meta.get("name") or field.name,
                 kind=kind,
                 default=None if default is _MISSING else default,
                 required=default is _MISSING,
@@ -76,6 +83,7 @@ def describe(cls: type[Any]) -> tuple[FieldInfo, ...]:
                 choices=tuple(meta.get("choices", ())),
                 help=meta.get("help", ""),
                 optional=optional,
+                attribute=field.name,
             )
         )
     return tuple(found)

@@ -27,7 +27,7 @@ def build(cls: type[T], given: object, *, path: str = "") -> T:
                 problems.append(Problem(where, None, f"is required; {_wanted(info)}"))
             continue
         try:
-            values[name] = check(info, given[name], path=where)
+            values[info.attribute] = check(info, given[name], path=where)
         except DocumentError as error:
             problems.extend(error.problems)
     if problems:
@@ -75,7 +75,7 @@ def _number(info: FieldInfo, value: object, path: str) -> int | float:
     def fault() -> DocumentError:
         return DocumentError([Problem(path, value, f"must be {_wanted(info)}")])
 
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not _finite(value):
         raise fault()
     if info.kind is int and value != int(value):
         raise fault()
@@ -84,6 +84,14 @@ def _number(info: FieldInfo, value: object, path: str) -> int | float:
     if too_low or (high is not None and value > high):
         raise fault()
     return int(value) if info.kind is int else float(value)
+
+
+def _finite(value: float) -> bool:
+    """A whole number too large for a float is as good as infinite."""
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def _text(info: FieldInfo, value: object, path: str) -> str:

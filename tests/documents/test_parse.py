@@ -44,9 +44,19 @@ def test_a_misspelt_field_is_answered_with_the_nearest_name() -> None:
     assert "did you mean 'backoff'?" in problems({"backof": 0.9})[0]
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), "8", None, 2.5, True])
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), "8", None, 2.5, True, 10**400])
 def test_a_number_field_takes_only_finite_numbers_of_its_kind(value: object) -> None:
     assert len(problems({"limit": value})) == 1
+
+
+def test_a_field_may_have_another_name_in_documents_than_in_code() -> None:
+    @dataclass(frozen=True)
+    class Constant:
+        size: int = parameter(name="limit", minimum=1)
+
+    assert build(Constant, {"limit": 4}) == Constant(size=4)
+    with pytest.raises(DocumentError, match="unknown field"):
+        build(Constant, {"size": 4, "limit": 4})
 
 
 def test_an_exclusive_minimum_is_said_in_words() -> None:

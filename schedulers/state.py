@@ -1,0 +1,51 @@
+"""A law's state as JSON and back: kept over a restart, or compared with a shadow's."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import types
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+T = TypeVar("T")
+
+
+def state_to_json(state: Any) -> Any:
+    """Plain JSON values for a state made of frozen dataclasses, tuples, numbers, text and None."""
+    if dataclasses.is_dataclass(state) and not isinstance(state, type):
+        return {
+            field.name: state_to_json(getattr(state, field.name))
+            for field in dataclasses.fields(state)
+        }
+    if isinstance(state, tuple):
+        return [state_to_json(item) for item in state]
+    if isinstance(state, float) and not math.isfinite(state):
+        raise ValueError(f"{state} is no JSON number; a state says None where it knows nothing")
+    if state is None or isinstance(state, bool | int | float | str):
+        return state
+    raise TypeError(f"a state can't hold a {type(state).__name__}")
+
+
+def state_from_json(cls: type[T], value: Any) -> T:
+    """The state of that type; ``type(law.start())`` is the type to give."""
+    restored: T = _restore(cls, value)
+    return restored
+
+
+def _restore(hint: Any, value: Any) -> Any:
+    if value is None:
+        return None
+    if get_origin(hint) in (Union, types.UnionType):
+        (hint,) = (arg for arg in get_args(hint) if arg is not type(None))
+    if get_origin(hint) is tuple:
+        return tuple(_restore(kind, item) for kind, item in _items(get_args(hint), value))
+    if isinstance(hint, type) and dataclasses.is_dataclass(hint):
+        hints = get_type_hints(hint)
+        return hint(**{name: _restore(hints[name], item) for name, item in value.items()})
+    return hint(value)
+
+
+def _items(kinds: tuple[Any, ...], values: list[Any]) -> list[tuple[Any, Any]]:
+    if len(kinds) == 2 and kinds[1] is Ellipsis:
+        return [(kinds[0], item) for item in values]
+    return list(zip(kinds, values, strict=True))
