@@ -100,7 +100,7 @@ class Aimd:
         default=5000.0,
         minimum=0.0,
         exclusive_minimum=True,
-        maximum=3_600_000.0,
+        maximum=600_000.0,
         unit="ms",
         help="A latency above this counts as overload; empty: only refusals do.",
     )
