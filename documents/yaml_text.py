@@ -62,7 +62,13 @@ def parse_yaml(text: str) -> Any:
 
 def to_yaml(document: Any) -> str:
     """A document as YAML, in its own order of keys."""
-    text: str = yaml.safe_dump(document, sort_keys=False, allow_unicode=True, width=100)
+    text = _dump(document, plain=True)
+    # PyYAML writes these as they are and reads them back as line breaks.
+    return _dump(document, plain=False) if any(c in text for c in "\x85\u2028\u2029") else text
+
+
+def _dump(document: Any, *, plain: bool) -> str:
+    text: str = yaml.safe_dump(document, sort_keys=False, allow_unicode=plain, width=100)
     return text
 
 

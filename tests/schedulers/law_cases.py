@@ -1,0 +1,81 @@
+"""Any law with any parameters, and any observations: what the property tests draw from."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from hypothesis import strategies as st
+
+from documents.fields import FieldInfo, describe
+from documents.parse import build
+from documents.problem import DocumentError
+from schedulers.concurrency.base import ConcurrencyLaw, Observation, OutcomeKind, laws
+
+EVERY_LAW = list(laws.all().values())
+BAD_LATENCIES = (math.nan, math.inf, -math.inf, 0.0, -1.0, None)
+
+
+def value_of(info: FieldInfo) -> st.SearchStrategy[Any]:
+    """Any value that one parameter takes on its own."""
+    drawn: st.SearchStrategy[Any]
+    if info.choices:
+        drawn = st.sampled_from(info.choices)
+    elif info.kind is int:
+        drawn = st.integers(int(info.minimum or 0), int(info.maximum or 0))
+    elif info.kind is float:
+        drawn = st.floats(
+            info.minimum, info.maximum, exclude_min=info.exclusive_minimum, allow_nan=False
+        )
+    else:
+        drawn = st.booleans() if info.kind is bool else st.text()
+    return drawn | st.none() if info.optional else drawn
+
+
+@st.composite
+def parameters(draw: st.DrawFn, cls: type[Any]) -> dict[str, Any]:
+    """Some of a law's parameters; limits in the order in which they can be."""
+    infos = {info.name: info for info in describe(cls)}
+    given = {name: draw(value_of(info)) for name, info in infos.items() if draw(st.booleans())}
+    limits = [name for name in ("min", "initial", "max") if name in infos]
+    if limits:
+        ceiling = draw(st.sampled_from([4, 64, 1024]))
+        values = sorted(draw(st.integers(1, ceiling)) for _ in limits)
+        given.update(zip(limits, values, strict=True))
+    return given
+
+
+@st.composite
+def instances(draw: st.DrawFn, cls: type[Any]) -> ConcurrencyLaw[Any]:
+    """A law that parses."""
+    law = None
+    while law is None:
+        try:
+            law = build(cls, draw(parameters(cls)))
+        except DocumentError:
+            law = None
+    return law
+
+
+latencies = (
+    st.floats(1e-4, 600.0) | st.sampled_from(BAD_LATENCIES) | st.floats(allow_nan=True, width=64)
+)
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> list[tuple[Observation, float]]:
+    """Observations with the time at which each is made, faults and backward clocks included."""
+    now, found = 0.0, []
+    for _ in range(draw(st.integers(0, 80))):
+        now += draw(st.floats(-0.5, 5.0) | st.sampled_from([0.0, 700.0]))
+        seen = Observation(
+            started_at=now - draw(st.floats(-1.0, 20.0)),
+            in_flight=draw(st.integers(1, 2000)),
+            kind=draw(st.sampled_from(OutcomeKind)),
+            latency=draw(latencies),
+            ttft=draw(latencies),
+            serial=draw(st.integers(1, 100)),
+            granted=draw(st.integers(1, 100)),
+        )
+        found.append((seen, now))
+    return found
