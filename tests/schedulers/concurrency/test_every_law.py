@@ -95,13 +95,13 @@ def test_what_is_no_latency_or_from_a_backward_clock_changes_nothing(
 
 
 @that_promise(Guarantee.NO_GROWTH_WHILE_APP_LIMITED)
-@given(data=st.data(), seconds=st.lists(st.floats(1e-3, 60.0), min_size=1, max_size=200))
+@given(data=st.data(), seconds=st.lists(st.floats(1e-3, 60.0), min_size=1, max_size=5))
 def test_nothing_grows_while_traffic_stays_far_below_the_limit(
     cls: type[Law], data: st.DataObject, seconds: list[float]
 ) -> None:
     law = data.draw(instances(cls))
     state, now = law.start(), 100.0
-    for latency in seconds:
+    for latency in seconds * 40:
         limit = law.limit(state)
         now += latency
         quiet = Observation(
