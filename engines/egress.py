@@ -33,7 +33,7 @@ _SAFE_PORTS = ((80, 80), (443, 443), (1024, 65535))
 _EVERY_PORT = ((1, 65535),)
 
 
-class EgressDenied(DocumentError):
+class EgressDenied(DocumentError):  # noqa: N818 - the word is the denial
     """A call that the rules forbid: which URL, why, and what would allow it."""
 
     def __init__(self, url: str, reason: str, remedy: str) -> None:

@@ -49,6 +49,8 @@ def _url_problems(url: str) -> list[Problem]:
         return [Problem("base_url", shown, "must hold no credentials; give the key apart")]
     if parts.scheme not in ("http", "https") or not host:
         return [Problem("base_url", url, "must be a URL such as http://127.0.0.1:8000")]
+    if not url.isascii():
+        return [Problem("base_url", url, "must be ASCII; write the host in its xn-- form")]
     if parts.query or parts.fragment or not url.isprintable() or " " in url or "\\" in url:
         return [Problem("base_url", url, "must end with the path: no query, blank or backslash")]
     return []

@@ -37,7 +37,7 @@ class Sink(Protocol):
     def on_sent(self, at: float) -> None:
         """The request's first byte is being handed to the socket."""
 
-    def on_head(self, at: float, status: int, headers: Mapping[str, str]) -> None:
+    def on_head(self, status: int, headers: Mapping[str, str]) -> None:
         """Status and headers, names in lower case."""
 
     def on_body(self, at: float, data: bytes) -> None:
@@ -58,10 +58,15 @@ class Exchange:
         self.connect_within = connect_within
         self.ended: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
 
-    def end(self, outcome: Outcome | None, reason: str = "") -> None:
+    def end(self, outcome: Outcome | None, reason: str = "", *, at: float | None = None) -> None:
         """End it now; the transport drops the connection when the message is not whole."""
         if not self.ended.done():
-            self.ended.set_result(Ending(self.clock(), outcome, reason))
+            ended_at = self.clock() if at is None else at
+            self.ended.set_result(Ending(ended_at, outcome, reason))
+
+    def renew(self) -> None:
+        """Forget how it ended: the request is sent once more."""
+        self.ended = asyncio.get_running_loop().create_future()
 
     def defect(self, error: Exception) -> None:
         """A fault of our own in a sink: it comes out of the call, and hides as no outcome."""
