@@ -12,6 +12,11 @@ from engines.request import CompletionRequest
 PATHS = {"chat": "/v1/chat/completions", "completions": "/v1/completions"}
 DONE = b"[DONE]"
 
+ANSWER = 1
+"""Content: what the caller asked for."""
+OTHER = 2
+"""Reasoning, a refusal, tool-call arguments."""
+
 
 def body(request: CompletionRequest, *, model: str, dialect: Dialect) -> bytes:
     """The request body, with what this kind of engine can be asked."""
@@ -121,20 +126,16 @@ class Chunk(msgspec.Struct, gc=False):
         """Whether it is an error frame, in either spelling."""
         return bool(self.error) or self.object == "error"
 
-    @property
-    def answers(self) -> bool:
-        """Whether content, the answer itself, is in it."""
+    def channels(self) -> int:
+        """Which channels carry generated text: 0 none, ANSWER, OTHER, or both."""
+        found = 0
         for choice in self.choices or ():
             text = choice.delta or choice.message
             if choice.text or (text is not None and text.content):
-                return True
-        return False
-
-    @property
-    def thinks(self) -> bool:
-        """Whether another channel is in it: reasoning, a refusal, tool-call arguments."""
-        texts = (choice.delta or choice.message for choice in self.choices or ())
-        return any(text is not None and text.thinks for text in texts)
+                found |= ANSWER
+            elif text is not None and text.thinks:
+                found |= OTHER
+        return found
 
     @property
     def finish_reason(self) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from engines.openai import DONE, Chunk, NotJson, Usage, decode
+from engines.openai import ANSWER, DONE, Chunk, NotJson, Usage, decode
 from engines.sse import SseError, SseParser
 from measurement.outcome import Outcome, TokenSource
 
@@ -91,11 +91,9 @@ class Reading:
             return
         self.events += 1
         self.event_at = at
-        if data == DONE or data.strip() == DONE:
-            self.done = True
-            self.over_at = at
-            return
-        if not data.strip():
+        if len(data) < 16 and data.strip() in (b"", DONE):
+            if data.strip():
+                self.done, self.over_at = True, at
             return
         try:
             chunk = decode(data)
@@ -109,10 +107,10 @@ class Reading:
         self._chunk(at, chunk)
 
     def _chunk(self, at: float, chunk: Chunk) -> None:
-        answers = chunk.answers
-        if answers or chunk.thinks:
+        channels = chunk.channels()
+        if channels:
             self._tokens(at, chunk.usage)
-            if answers and self.first_answer_at is None:
+            if self.first_answer_at is None and channels & ANSWER:
                 self.first_answer_at = at
         reason = chunk.finish_reason
         if reason is not None:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 DEFAULT_LIMIT = 8 * 1024 * 1024
 
 _BOM = b"\xef\xbb\xbf"
+_SPACE = 0x20
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 
 
@@ -62,6 +63,11 @@ class SseParser:
 
     def _feed_blocks(self, chunk: bytes, events: list[Event]) -> None:
         """The fast path: whole blocks with LF ends, most of them one ``data`` line."""
+        if chunk.find(b"\n") == len(chunk) - 2 and chunk[:5] == b"data:" and chunk[-1:] == b"\n":
+            events.append(
+                Event(chunk[6 if chunk[5] == _SPACE else 5 : -2], "message", self.last_id)
+            )
+            return
         head, end, tail = chunk.rpartition(b"\n\n")
         if end:
             for block in head.split(b"\n\n"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from engines.openai import Chunk, NotJson, decode
+from engines.openai import NotJson, decode
 from engines.reading import Reading
 from engines.transport.base import Ending
 from measurement.outcome import Outcome
@@ -76,8 +76,4 @@ def _whole(reading: Reading, ending: Ending) -> Found:
     if answer.choices is None:
         return Outcome.MALFORMED, body
     reading.whole(ending.at, answer)
-    return _finished(answer.finish_reason) if _speaks(answer) else (Outcome.EMPTY, body)
-
-
-def _speaks(answer: Chunk) -> bool:
-    return answer.answers or answer.thinks
+    return _finished(answer.finish_reason) if answer.channels() else (Outcome.EMPTY, body)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, TypeVar
+from typing import ClassVar, Literal, Protocol, TypeVar
 
 from documents.registry import Registry
+from engines import prometheus
 from engines.dialect import Dialect
+from engines.prometheus import Sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,31 @@ class EngineSignals:
         return frozenset(name for name in SIGNALS if getattr(self, name) is not None)
 
 
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """Where a signal stands: names from the newest to the oldest, and how several lines add up.
+
+    The first name that is there wins, so that an engine's renames cost one more name here.
+    """
+
+    names: tuple[str, ...]
+    fold: Literal["sum", "max"] = "sum"
+
+    def read(self, scrape: Mapping[str, Sequence[Sample]]) -> float | None:
+        """The value, or None when no name is there or none of its lines holds a finite number."""
+        for name in self.names:
+            values = [line.value for line in scrape.get(name, ()) if math.isfinite(line.value)]
+            if values:
+                return sum(values) if self.fold == "sum" else max(values)
+        return None
+
+
+def read_signals(text: str, at: float, table: Mapping[str, Metric]) -> EngineSignals:
+    """Read a scrape by a table of signal → metric; what the table or the scrape lacks is None."""
+    scrape = prometheus.read(text, {name for metric in table.values() for name in metric.names})
+    return EngineSignals(at=at, **{key: metric.read(scrape) for key, metric in table.items()})
+
+
 SIGNALS: tuple[str, ...] = tuple(
     field.name for field in dataclasses.fields(EngineSignals) if field.name != "at"
 )
@@ -53,7 +82,7 @@ class EngineAdapter(Protocol):
     owners: ClassVar[tuple[str, ...]]
     """``owned_by`` in its model list."""
     metric_prefix: ClassVar[str | None]
-    """How its own metrics' names begin."""
+    """How its own metrics' names begin; None where they are none of its own."""
 
     def parse(self, text: str, at: float) -> EngineSignals:
         """Read a scrape; what it doesn't hold stays None."""
