@@ -13,7 +13,7 @@ from engines.request import CompletionRequest, Timeouts
 from engines.signals.base import adapter
 from engines.target import Target
 from engines.transport.base import Clock, Ending, Exchange, HttpRequest, Transport
-from engines.verdict import outcome_of
+from engines.outcomes import outcome_of
 from engines.watch import Watch
 from measurement.outcome import Outcome
 
