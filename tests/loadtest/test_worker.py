@@ -153,7 +153,7 @@ def test_it_ends_when_its_parent_dies(engine: EngineProcess, tmp_path: Path) -> 
     ) as parent:
         assert parent.stdout is not None
         pid = int(parent.stdout.readline())
-        _wait_for(lambda: (tmp_path / "out" / "run.json").exists())
+        _wait_for((tmp_path / "out" / "run.json").exists)
         parent.kill()
     _wait_for(lambda: not Path(f"/proc/{pid}/task").exists() or _is_zombie(pid))
     assert json.loads((tmp_path / "out" / "summary.json").read_text())["status"] == "cancelled"
@@ -203,7 +203,9 @@ def test_two_workers_of_one_run_make_one_schedule(engine: EngineProcess, tmp_pat
     samples = [*read_samples(one.out), *read_samples(other.out)]
     assert sorted(sample.index for sample in samples) == list(range(len(samples)))
     assert sum(part["offered"] for part in parts) == len(samples)
-    merged = [a.merge(b) for a, b in zip(read_windows(one.out), read_windows(other.out))]
+    merged = [
+        a.merge(b) for a, b in zip(read_windows(one.out), read_windows(other.out), strict=False)
+    ]
     assert merged[0].cohort.offered == sum(sample.intended_at < 1 for sample in samples)
 
 
@@ -228,7 +230,9 @@ def test_a_killed_run_is_recovered_with_all_it_had_measured(
 def test_a_report_can_be_rebuilt_after_a_crash_at_any_byte(
     closed: bool, engine: EngineProcess, tmp_path: Path
 ) -> None:
-    arrivals = {"process": "closed", "concurrency": 4} if closed else {"process": "constant", "rate": 20}
+    arrivals = (
+        {"process": "closed", "concurrency": 4} if closed else {"process": "constant", "rate": 20}
+    )
     given = scenario(engine, duration_s=2, arrivals=arrivals)
     with worker(given, tmp_path) as it:
         whole = it.until("finished")["summary"]
