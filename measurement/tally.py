@@ -10,19 +10,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from measurement.batch_means import effective_n
-<<<<<<< HEAD
-from measurement.cohort import Cohort
-from measurement.proportion import Share
-from measurement.sample import Sample
-from measurement.slo import Slo
-from measurement.window import Window, WindowFold
-=======
 from measurement.cohort import Cohort, CohortBuilder
 from measurement.proportion import Share
 from measurement.sample import Sample
 from measurement.slo import Slo, judge
 from measurement.window import Window
->>>>>>> measurement
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +32,7 @@ class Tally:
     @classmethod
     def of_samples(cls, samples: Iterable[Sample], slo: Slo | None, *, width: float = 1.0) -> Tally:
         """From the samples of the part that is to be judged."""
-<<<<<<< HEAD
-        return cls(tuple(window.cohort for window in fold_cohorts(samples, slo, width=width)))
-=======
         return cls(cohorts_of(samples, slo, width=width))
->>>>>>> measurement
 
     @property
     def offered(self) -> int:
@@ -81,17 +69,6 @@ class Tally:
         return Share(sum(hits), sum(sizes), effective_n(sizes, hits))
 
 
-<<<<<<< HEAD
-def fold_cohorts(samples: Iterable[Sample], slo: Slo | None, *, width: float = 1.0) -> list[Window]:
-    """The windows of finished samples; their events hold completions only."""
-    fold = WindowFold(width, slo=slo)
-    end = 0.0
-    for sample in samples:
-        fold.offered(sample.index, sample.tenant, sample.intended_at)
-        fold.resolved(sample)
-        end = max(end, sample.intended_at)
-    return fold.finish(end)
-=======
 def cohorts_of(
     samples: Iterable[Sample], slo: Slo | None, *, width: float = 1.0
 ) -> tuple[Cohort, ...]:
@@ -105,4 +82,3 @@ def cohorts_of(
         builder.offered(sample.tenant)
         builder.count(sample, judge(sample, slo))
     return tuple(builder.freeze() for _, builder in sorted(builders.items()))
->>>>>>> measurement
