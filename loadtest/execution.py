@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import math
 import resource
 import secrets
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,7 +34,7 @@ from loadtest.news import News, Newsroom
 from loadtest.recorder import Recorder, read_samples, read_windows
 from loadtest.runclock import RunClock
 from loadtest.scenario import Limits, Scenario
-from loadtest.schedule import WHOLE, Schedule, Slice
+from loadtest.schedule import WHOLE, Slice
 from loadtest.version import version
 from measurement.window import WindowFold
 from schedulers.runtime.limiter import Limiter

@@ -118,9 +118,10 @@ def _tenants(conclusion: Conclusion) -> list[str]:
     if len(tenants) < 2:
         return []
     rows = ["", f"{'tenant':<28}{'offered':>12}  attainment"]
-    for row in (tenant.to_json() for tenant in tenants):
-        rows.append(_row(str(row["tenant"]), f"{row['offered']:,}", _percent(row["attainment"])))
-    return rows
+    return rows + [
+        _row(str(row["tenant"]), f"{row['offered']:,}", _percent(row["attainment"]))
+        for row in (tenant.to_json() for tenant in tenants)
+    ]
 
 
 def _percent(share: float | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import pytest
 
@@ -35,7 +36,7 @@ def test_bars_hold_every_request_once() -> None:
     shown = preview(document(workload={"kind": "synthetic", "prompt_tokens_sigma": 1.0}))
     for bars in (shown.prompt_lengths, shown.output_lengths):
         assert sum(bar.count for bar in bars) == shown.requests
-        assert all(one.high < other.low for one, other in zip(bars, bars[1:], strict=False))
+        assert all(one.high < other.low for one, other in pairwise(bars))
         assert len(bars) <= 24
 
 

@@ -102,8 +102,10 @@ def test_a_scenario_is_frozen() -> None:
         ({"tenants": {"a": {"tier": "gold"}}}, "tenants.a.tier"),
         ({"tenants": []}, "tenants"),
         ({"api_key": "sk"}, "api_key"),
-        ({"policy": {**POLICY, "spec": {"concurrency": {"law": "fxed"}}}},
-         "policy.spec.concurrency.law"),
+        (
+            {"policy": {**POLICY, "spec": {"concurrency": {"law": "fxed"}}}},
+            "policy.spec.concurrency.law",
+        ),
         ({"slo": {}}, "slo."),
         ({"arrivals": {"process": "poisson", "rate": 20000}, "duration_s": 86_400}, "duration_s"),
     ],
