@@ -10,11 +10,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from measurement.batch_means import effective_n
-from measurement.cohort import Cohort
+from measurement.cohort import Cohort, CohortBuilder
 from measurement.proportion import Share
 from measurement.sample import Sample
-from measurement.slo import Slo
-from measurement.window import Window, WindowFold
+from measurement.slo import Slo, judge
+from measurement.window import Window
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Tally:
     @classmethod
     def of_samples(cls, samples: Iterable[Sample], slo: Slo | None, *, width: float = 1.0) -> Tally:
         """From the samples of the part that is to be judged."""
-        return cls(tuple(window.cohort for window in fold_cohorts(samples, slo, width=width)))
+        return cls(cohorts_of(samples, slo, width=width))
 
     @property
     def offered(self) -> int:
@@ -69,12 +69,16 @@ class Tally:
         return Share(sum(hits), sum(sizes), effective_n(sizes, hits))
 
 
-def fold_cohorts(samples: Iterable[Sample], slo: Slo | None, *, width: float = 1.0) -> list[Window]:
-    """The windows of finished samples; their events hold completions only."""
-    fold = WindowFold(width, slo=slo)
-    end = 0.0
+def cohorts_of(
+    samples: Iterable[Sample], slo: Slo | None, *, width: float = 1.0
+) -> tuple[Cohort, ...]:
+    """The cohorts of the samples' windows in order of time, without histograms."""
+    builders: dict[int, CohortBuilder] = {}
     for sample in samples:
-        fold.offered(sample.index, sample.tenant, sample.intended_at)
-        fold.resolved(sample)
-        end = max(end, sample.intended_at)
-    return fold.finish(end)
+        index = int(sample.intended_at // width)
+        builder = builders.get(index)
+        if builder is None:
+            builder = builders[index] = CohortBuilder()
+        builder.offered(sample.tenant)
+        builder.count(sample, judge(sample, slo))
+    return tuple(builder.freeze() for _, builder in sorted(builders.items()))

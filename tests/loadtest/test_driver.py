@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loadtest.inflight import Flight
@@ -162,10 +162,13 @@ def test_the_event_side_counts_what_was_sent_and_received() -> None:
     assert whole.events.in_flight_max == 2
 
 
+@settings(deadline=None)
 @given(
     outcomes=st.lists(
         st.tuples(
-            st.floats(0.01, 5), st.floats(0, 0.5), st.sampled_from(["ok", "connect", "rejected_503"])
+            st.floats(0.01, 5),
+            st.floats(0, 0.5),
+            st.sampled_from(["ok", "connect", "rejected_503"]),
         ),
         min_size=1,
         max_size=20,
