@@ -46,7 +46,7 @@ class Ledger:
         self._run = run
         self._out_dir = out_dir
         self._publish = publish
-        self._board = Board(run.duration_s)
+        self._board = Board(run.duration_s, warm_up_s=run.warm_up_s)
         self._changed: Changed = {"events": set(), "cohorts": set()}
         self._windows: dict[int, tuple[Window, Message]] = {}
         self._decisions: list[Message] = []
