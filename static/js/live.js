@@ -14,8 +14,11 @@ export class Live {
   /** @param {Wiring} wiring `first` and `longest` bound the back-off, in ms */
   constructor(wiring) {
     this.wiring = { first: 500, longest: 15000, ...wiring };
-    [this.seq, this.attempt, this.heardAt] = [0, 0, performance.now()];
-    [this.ended, this.paused] = [false, false];
+    this.seq = 0;
+    this.attempt = 0;
+    this.heardAt = performance.now();
+    this.ended = false;
+    this.paused = false;
     this.socket = /** @type {WebSocket | null} */ (null);
     this.timer = /** @type {number | undefined} */ (undefined);
     this.filling = /** @type {Promise<void> | null} */ (null);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -34,15 +35,13 @@ def serve(fake: Fake, story: Story, *, seq: int, stored: int, **more: Any) -> No
 
 
 def wait_for_rows(page: Page, figure: str, rows: int) -> dict[str, Any]:
-    page.wait_for_function(
-        """async ([id, rows]) => {
-          const { charts } = await import("/static/js/chart.js");
-          return charts.get(document.getElementById(id))?.u.data[0].length === rows;
-        }""",
-        arg=[figure, rows],
-        timeout=15_000,
-    )
-    return page.evaluate(READ, figure)
+    deadline = time.monotonic() + 15
+    while time.monotonic() < deadline:
+        drawn = page.evaluate(READ, figure)
+        if drawn["plotted"] == rows:
+            return drawn
+        page.wait_for_timeout(50)
+    raise AssertionError(f"{figure} shows {drawn['plotted']} rows, not {rows}")
 
 
 def column(rows: list[Any], columns: list[str], key: str) -> list[Any]:
