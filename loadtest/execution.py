@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import math
 import resource
 import secrets
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,7 +34,7 @@ from loadtest.news import News, Newsroom
 from loadtest.recorder import Recorder, read_samples, read_windows
 from loadtest.runclock import RunClock
 from loadtest.scenario import Limits, Scenario
-from loadtest.schedule import WHOLE, Schedule, Slice
+from loadtest.schedule import WHOLE, Slice
 from loadtest.version import version
 from measurement.window import WindowFold
 from schedulers.runtime.limiter import Limiter
@@ -45,7 +44,7 @@ LEAD = 0.05
 
 
 class Observer(Protocol):
-    """Who is told how a run goes. Calls must be quick: they stand on the load's event loop."""
+    """Who is told how a run goes. ``news`` comes from a thread of its own, the others don't."""
 
     def started(self, scenario: Scenario, facts: Facts) -> None: ...
 
@@ -80,9 +79,7 @@ async def execute(order: Order, observer: Observer, stop: asyncio.Event) -> Conc
         await client.prepare()
         with Recorder(order.out) as recorder:
             run = _Run(order, client, recorder)
-            feed = SignalsFeed(
-                target, order.rules, clock=time.monotonic, on_signals=run.on_signals
-            )
+            feed = SignalsFeed(target, order.rules, clock=time.monotonic, on_signals=run.on_signals)
             async with _beside(feed.run()):
                 await run.drive(observer, stop, feed)
         seen = run.seen(feed, transport.dialled)
@@ -117,7 +114,7 @@ class _Run:
             timeouts_of(scenario.timeouts),
         )
         self.driver = Driver(self._schedule, means, drain=scenario.drain_s)
-        self._newsroom = Newsroom(scenario, self._fold, recorder, self.driver, self._limiter)
+        self._newsroom = Newsroom(scenario, recorder, self.driver, self._limiter)
         self._cpu = 0.0
         self._wall = 0.0
         self.facts = self._facts(0.0)
@@ -126,17 +123,17 @@ class _Run:
         self._begin()
         observer.started(self._order.scenario, self.facts)
         began, cpu = time.monotonic(), _cpu_seconds()
+        clock, fold, tell = self._clock, self._fold, observer.news
         self._watch.start()
-        try:
+        with self._newsroom as newsroom:
             async with (
-                _beside(self._newsroom.each_second(self._clock, observer.news, feed)),
+                _beside(newsroom.each_second(clock, fold, feed, tell)),
                 _beside(_cancel_on(stop, self.driver)),
             ):
                 await self.driver.run()
-        finally:
             self._watch.stop()
             self._wall, self._cpu = time.monotonic() - began, _cpu_seconds() - cpu
-            observer.news(self._newsroom.last(self._clock(), feed))
+            await newsroom.last(clock(), fold, feed, tell)
 
     def on_signals(self, signals: EngineSignals) -> None:
         """Engine signals go into windows; what came before the start belongs to no window."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from loadtest.conclusion import Conclusion
@@ -16,7 +15,7 @@ def write_files(conclusion: Conclusion, out: Path) -> None:
             path = out / cls.filename
             fresh = path.with_name(f".{cls.filename}.new")
             fresh.write_text(cls().render(conclusion), "utf-8")
-            os.replace(fresh, path)
+            fresh.replace(path)
 
 
 def render(name: str, conclusion: Conclusion) -> str:

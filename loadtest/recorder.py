@@ -79,15 +79,17 @@ class Recorder:
         self._samples.add(msgspec.json.encode(to_dict(sample)))
 
     def windows(self, windows: Iterable[Window]) -> None:
+        """Written at once; may be called from another thread than the rest."""
         for window in windows:
             self._windows.add(msgspec.json.encode(window.to_json()))
+        self._windows.flush()
 
     def decision(self, decision: Decision) -> None:
         self._trace.add(msgspec.json.encode(decision.to_json()))
 
     def flush(self) -> None:
-        """Write what has gathered; called once a second."""
-        for lines in (self._samples, self._windows, self._trace):
+        """Write the samples and decisions that have gathered; called once a second."""
+        for lines in (self._samples, self._trace):
             lines.flush()
 
     def close(self) -> None:

@@ -12,7 +12,7 @@ from measurement.outcome import Outcome
 from measurement.proportion import Share
 from measurement.quantiles import Quantiles
 from measurement.sample import Sample
-from measurement.slo import Slo, judge
+from measurement.slo import Slo
 from measurement.tally import Tally
 from measurement.token_times import tokens_between
 from measurement.tokens import Tokens
@@ -46,20 +46,19 @@ class Part:
     def of(cls, samples: Sequence[Sample], slo: Slo | None, *, start: float, end: float) -> Part:
         """The part of a whole run's samples; each belongs where its intended start is."""
         own = [sample for sample in samples if sample.intended_at >= start]
-        judgements = [judge(sample, slo) for sample in own]
-        pairs = zip(own, judgements, strict=True)
+        tally = Tally.of_samples(own, slo)
         return cls(
             start=start,
             end=end,
             offered=len(own),
             sent=sum(sample.sent_at is not None for sample in own),
             outcomes=dict(Counter(sample.outcome for sample in own)),
-            joint=Tally.of_samples(own, slo).joint,
-            excluded=sum(judgement.excluded for judgement in judgements),
+            joint=tally.joint,
+            excluded=tally.excluded,
             rejected=sum(sample.outcome in REJECTED for sample in own),
             sent_within=sum(s.sent_at is not None and start <= s.sent_at < end for s in samples),
             tokens_within=tokens_between(samples, start, end),
-            met_tokens=sum(sample.output_tokens or 0 for sample, good in pairs if good.met),
+            met_tokens=tally.met_tokens,
             tokens=Tokens.of(own),
             latencies=quantiles(own),
             itl_kind=itl_kind(own),

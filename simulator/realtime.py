@@ -55,7 +55,10 @@ class RealTimeHost:
         return sequence
 
     def abort(self, request_id: str) -> bool:
-        """Forget a request whose client has gone; False if it was over."""
+        """Forget a request whose client has gone, at once; False if it was over.
+
+        At once is by the real clock: a host that is behind stops a little early in model time.
+        """
         if self._listeners.pop(request_id, None) is None:
             return False
         self.engine.abort(request_id)

@@ -18,7 +18,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--model", help="model name; the endpoint's only one if not given")
     add("--kind", help="engine kind; found by a probe if not given")
     add("--policy", metavar="NAME|FILE", help="built-in policy, bare law, or a policy document")
-    add("--policy-set", action="append", default=[], metavar="PATH=VALUE", help="concurrency.limit=64")
+    add(
+        "--policy-set",
+        action="append",
+        default=[],
+        metavar="PATH=VALUE",
+        help="concurrency.limit=64",
+    )
     add("--workload", metavar="NAME|FILE", help="chat (default), fixed-64, … or a document")
     add("--prompt-tokens", type=int, metavar="N", help="every prompt this long")
     add("--max-tokens", type=int, metavar="N", help="every answer this long")
@@ -29,12 +35,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--duration", type=seconds, help="60s (default), 5m, 1h")
     add("--warm-up", type=seconds, metavar="DURATION", help="cut off the start of the report")
     add("--drain", type=seconds, metavar="DURATION", help="wait for answers at the end (30s)")
-    add("--timeout", type=timeout, action="append", default=[], metavar="NAME=DURATION",
-        help="connect, first_token, idle or total")
+    add(
+        "--timeout",
+        type=timeout,
+        action="append",
+        default=[],
+        metavar="NAME=DURATION",
+        help="connect, first_token, idle or total",
+    )
     add("--slo", metavar="NAME|FILE", help="chat-interactive, batch, or an SLO document")
     add("--seed", type=int, help="fixes the whole schedule (1)")
-    add("--prompt-salt", metavar="TEXT", help="fixes the prompts' words; new ones each run if not given")
-    add("--scenario", type=Path, metavar="FILE", help="a whole scenario document; options win over it")
+    add(
+        "--prompt-salt",
+        metavar="TEXT",
+        help="fixes the prompts' words; new ones each run if not given",
+    )
+    add(
+        "--scenario",
+        type=Path,
+        metavar="FILE",
+        help="a whole scenario document; options win over it",
+    )
     add("--out", type=Path, metavar="DIR", help="where the files go (headway-run-TIME)")
     add("--force", action="store_true", help="write over an earlier run in --out")
     add("--json", action="store_true", help="print summary.json instead of the table")

@@ -86,4 +86,7 @@ def _lag(lag: Histogram | None) -> dict[str, Any] | None:
     if lag is None or not lag.count:
         return None
     found = {name: lag.percentile(q) for name, q in (("p50", 50), ("p99", 99), ("max", 100))}
-    return {**{name: 1e3 * value for name, value in found.items() if value is not None}, "n": lag.count}
+    return {
+        **{name: 1e3 * value for name, value in found.items() if value is not None},
+        "n": lag.count,
+    }

@@ -96,7 +96,11 @@ def _rates(conclusion: Conclusion) -> list[str]:
     rows = [
         _row("attainment (of offered)", _percent(part["attainment"]), _interval(part)),
         _row("goodput", _rate(part["goodput_rps"]), "requests/s that met every objective"),
-        _row("offered, achieved", _rate(part["offered_rate"]), f"{_rate(part['achieved_rate'])} sent/s"),
+        _row(
+            "offered, achieved",
+            _rate(part["offered_rate"]),
+            f"{_rate(part['achieved_rate'])} sent/s",
+        ),
         _row("output tokens", f"{part['output_tokens'] or 0:,}", _source(part)),
         _row("output tokens/s", _rate(part["output_tokens_ps"]), ""),
         _row("Little's law", little.status, little.note),
@@ -114,9 +118,10 @@ def _tenants(conclusion: Conclusion) -> list[str]:
     if len(tenants) < 2:
         return []
     rows = ["", f"{'tenant':<28}{'offered':>12}  attainment"]
-    for row in (tenant.to_json() for tenant in tenants):
-        rows.append(_row(str(row["tenant"]), f"{row['offered']:,}", _percent(row["attainment"])))
-    return rows
+    return rows + [
+        _row(str(row["tenant"]), f"{row['offered']:,}", _percent(row["attainment"]))
+        for row in (tenant.to_json() for tenant in tenants)
+    ]
 
 
 def _percent(share: float | None) -> str:

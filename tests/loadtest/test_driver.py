@@ -165,7 +165,9 @@ def test_the_event_side_counts_what_was_sent_and_received() -> None:
 @given(
     outcomes=st.lists(
         st.tuples(
-            st.floats(0.01, 5), st.floats(0, 0.5), st.sampled_from(["ok", "connect", "rejected_503"])
+            st.floats(0.01, 5),
+            st.floats(0, 0.5),
+            st.sampled_from(["ok", "connect", "rejected_503"]),
         ),
         min_size=1,
         max_size=20,

@@ -15,7 +15,7 @@ from loadtest.schedule import BLOCK, WHOLE, Job, Schedule, Slice
 from loadtest.workloads.base import workloads
 
 
-def schedule(  # noqa: PLR0913 - what fixes a schedule
+def schedule(
     *,
     rate: float = 40.0,
     duration: float = 30.0,

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from measurement.outcome import Outcome, TokenSource
 from measurement.sample import Sample
 from measurement.slo import Slo
+from measurement.window import Window, WindowFold
 
 
 def answered(index: int = 0, at: float = 0.0, **changes: Any) -> Sample:
@@ -105,3 +106,12 @@ def sample_lists(most: int = 12) -> st.SearchStrategy[list[Sample]]:
     return st.lists(row, max_size=most).map(
         lambda rows: [_sample(index, *values) for index, values in enumerate(rows)]
     )
+
+
+def windows_of(samples: list[Sample], under: Slo | None) -> list[Window]:
+    """The windows of finished samples."""
+    fold = WindowFold(slo=under)
+    for sample in samples:
+        fold.offered(sample.index, sample.tenant, sample.intended_at)
+        fold.resolved(sample)
+    return fold.finish(max((sample.intended_at for sample in samples), default=0.0))

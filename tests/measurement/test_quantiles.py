@@ -123,11 +123,14 @@ def test_on_independent_values_both_intervals_cover_95_percent(
     ("load", "n", "percent", "claimed"),
     [
         (0.5, 10_000, 50, 0.95),
-        (0.5, 10_000, 95, 0.94),
-        (0.5, 10_000, 99, 0.92),
-        (0.8, 10_000, 50, 0.94),
-        (0.8, 10_000, 95, 0.91),
-        (0.9, 10_000, 50, 0.92),
+        (0.5, 10_000, 95, 0.95),
+        (0.5, 10_000, 99, 0.95),
+        (0.8, 10_000, 50, 0.95),
+        (0.8, 10_000, 95, 0.95),
+        (0.8, 10_000, 99, 0.92),
+        (0.9, 10_000, 50, 0.95),
+        (0.9, 10_000, 95, 0.91),
+        (0.9, 10_000, 99, 0.89),
     ],
 )
 def test_batch_means_cover_under_a_queue_where_order_statistics_do_not(
@@ -150,5 +153,5 @@ def test_on_autocorrelated_latency_batch_means_cover() -> None:
 
     for percent in (50, 95, 99):
         truth = math.exp(stats.norm.ppf(percent / 100))
-        assert covered(series, truth, batch_means_interval, percent) >= at_least(0.92)
+        assert covered(series, truth, batch_means_interval, percent) >= at_least(0.94)
         assert covered(series, truth, order_statistic_interval, percent) < 0.8

@@ -19,9 +19,7 @@ COST = StepCost(t0_ms=2.0, t_w_ms=3.0, t_c_ms=0.5, t_kv_ms=0.01, t_s_ms=0.1, t_a
         pytest.param((0, 0, 0, 4000.0), 5.0 + 4.0, id="attention pairs of prefills"),
     ],
 )
-def test_each_term_of_the_equation(
-    load: tuple[int, int, int, float], milliseconds: float
-) -> None:
+def test_each_term_of_the_equation(load: tuple[int, int, int, float], milliseconds: float) -> None:
     assert COST.seconds(*load) == pytest.approx(milliseconds / 1e3)
 
 

@@ -18,7 +18,9 @@ REQUESTS = 100_000
 
 
 def mean_wait(served: list[Served]) -> float:
-    waits = [each.scheduled_at - each.arrived_at for each in served if each.scheduled_at is not None]
+    waits = [
+        each.scheduled_at - each.arrived_at for each in served if each.scheduled_at is not None
+    ]
     assert len(waits) == REQUESTS
     return float(np.mean(waits))
 
