@@ -21,7 +21,7 @@ from controlplane.runs.board import Board, Changed, layout
 from controlplane.runs.models import ACTIVE, Run, RunDecision, RunRow, RunWindow, Status
 from controlplane.runs.tables import FirstErrors, counts
 from loadtest.recorder import SAMPLES
-from loadtest.recover import recover
+from loadtest.recover import NothingLeft, recover
 from measurement.window import Window
 
 log = logging.getLogger(__name__)
@@ -199,6 +199,6 @@ def recovered(out_dir: Path) -> dict[str, Any] | None:
     """The report of a worker that died, from the files it left."""
     try:
         return recover(out_dir)
-    except (OSError, ValueError, KeyError) as error:
+    except (NothingLeft, OSError, ValueError, KeyError) as error:
         log.warning("nothing to recover in %s: %s", out_dir, error)
         return None
