@@ -33,7 +33,9 @@ def _three(name: str, digits: int) -> list[Json]:
     ]
 
 
-def _figure(id_: str, title: str, sub: str, unit: str, source: str, series: Any, **more: Any) -> Json:
+def _figure(
+    id_: str, title: str, sub: str, unit: str, source: str, series: Any, **more: Any
+) -> Json:
     base = {"id": id_, "title": title, "sub": sub, "unit": unit, "source": source}
     return base | {"series": series, "marks": [], "y": {"min": 0}, "scale_toggle": False} | more
 
@@ -73,7 +75,14 @@ FIGURES: Json = {
             [_line("running", "Running"), _line("waiting", "Waiting", "s2", "p95")],
         ),
         _figure(
-            *("kv_use", "KV use", "% of blocks", "%", "events", [_line("kv_percent", "KV use", d=1)]),
+            *(
+                "kv_use",
+                "KV use",
+                "% of blocks",
+                "%",
+                "events",
+                [_line("kv_percent", "KV use", d=1)],
+            ),
             y={"min": 0, "max": 100},
         ),
         _figure(
@@ -166,19 +175,22 @@ class Story:
                 "rows": [row for row in self.cohorts if since - STEP <= (row[0] or 0) < seconds],
             },
             "decisions": [one for one in self.decisions if since <= one["at"] < seconds],
-            "summaries": {
-                "load": "Goodput is 99.4 % of offered; the widest gap, at 6:20, was 1.9 /s.",
-                "ttft": "P99 above 800 ms in 3 of 86 cohorts, first at 6:10.",
-                "tpot": "P99 at most 44.9 ms in 86 cohorts; the objective allows 60 ms.",
-                "e2e": "P99 between 4.1 and 9.7 s; no objective.",
-                "in_flight": "At most 178 in flight; the limit was reached in 61 of 860 rows.",
-                "engine": "Up to 5 waiting, first at 4:12. Its metrics were missing for 26 s.",
-                "kv_use": "At most 81.3 %, at 4:20.",
-                "attainment": "Below 99 % in 4 of 86 cohorts, first at 6:10.",
-            },
-            "failures": FAILURES,
-            "tenants": TENANTS,
+            "summaries": SENTENCES if seconds >= STEP else {},
+            "failures": FAILURES if seconds >= STEP else [],
+            "tenants": TENANTS if seconds >= STEP else [],
         }
+
+
+SENTENCES = {
+    "load": "Goodput is 99.4 % of offered; the widest gap, at 6:20, was 1.9 /s.",
+    "ttft": "P99 above 800 ms in 3 of 86 cohorts, first at 6:10.",
+    "tpot": "P99 at most 44.9 ms in 86 cohorts; the objective allows 60 ms.",
+    "e2e": "P99 between 4.1 and 9.7 s; no objective.",
+    "in_flight": "At most 178 in flight; the limit was reached in 61 of 860 rows.",
+    "engine": "Up to 5 waiting, first at 4:12. Its metrics were missing for 26 s.",
+    "kv_use": "At most 81.3 %, at 4:20.",
+    "attainment": "Below 99 % in 4 of 86 cohorts, first at 6:10.",
+}
 
 
 def verdict(*, live: bool, seconds: int) -> Json:
@@ -186,6 +198,9 @@ def verdict(*, live: bool, seconds: int) -> Json:
         "Passing because 99.44 % of 31,905 offered requests met every objective, and the one-sided "
         "95 % lower bound, 99.20 %, is above the target of 99.00 %."
     )
+    if not seconds:
+        said = {"outcome": "none", "word": "Queued", "because": "Waiting for a worker to take it."}
+        return said | {"detail": "", "state": "so far"}
     if seconds < 20:
         because = "Only 212 of the 368 requests that P99 needs are resolved."
         said = {"outcome": "none", "word": "Collecting", "because": because, "detail": ""}
@@ -208,6 +223,11 @@ def tiles(story: Story, seconds: int) -> list[Json]:
         values = [row[COHORTS.index(key)] for row in done[-60:]]
         return [None if value is None else value * scale for value in values]
 
+    if not done:
+        names = {"attainment": "Attainment (offered)", "goodput": "Goodput", "ttft": "TTFT P99"}
+        names |= {"tpot": "TPOT P99", "rejected": "Rejected and shed", "errors": "Errors"}
+        nothing = {"value": None, "n": None, "n_text": "–"}
+        return [tile(id_, name, 0, "–", "") | nothing for id_, name in names.items()]
     few = seconds < 20
     ends = {"low": 0.9915, "high": 0.9973, "low_text": "99.15", "high_text": "99.73"}
     return [
@@ -225,7 +245,12 @@ def tiles(story: Story, seconds: int) -> list[Json]:
         tile(
             *("ttft", "TTFT P99", 632, "632", "ms"),
             **{"low": 578, "high": 707, "low_text": "578", "high_text": "707", "target": 800},
-            **{"target_text": "≤ 800 ms", "min": 500, "max": 900, "status": "none" if few else "ok"},
+            **{
+                "target_text": "≤ 800 ms",
+                "min": 500,
+                "max": 900,
+                "status": "none" if few else "ok",
+            },
             **{"enough": not few, "spark": spark("ttft_p99")},
         ),
         tile(
@@ -283,7 +308,11 @@ PREVIEW: Json = {
     "rate": [[t, 20 + 6 * math.sin(t * 1.7) + (t % 3)] for t in range(60)],
     "concurrency": None,
     "prompt_lengths": [
-        {"low": 40 * k + 20, "high": 40 * k + 59, "count": round(180 * math.exp(-((k - 9) ** 2) / 30))}
+        {
+            "low": 40 * k + 20,
+            "high": 40 * k + 59,
+            "count": round(180 * math.exp(-((k - 9) ** 2) / 30)),
+        }
         for k in range(24)
     ],
     "output_lengths": [{"low": 128, "high": 128, "count": 1213}],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import threading
@@ -145,9 +146,7 @@ def test_a_worker_that_never_starts_to_speak_is_killed(
     assert "it said nothing for 0.4 s" in claimed.reason
 
 
-def test_a_silent_worker_still_has_a_heart_beat(
-    claimed: Run, spawn: Spawn, tmp_path: Path
-) -> None:
+def test_a_silent_worker_still_has_a_heart_beat(claimed: Run, spawn: Spawn, tmp_path: Path) -> None:
     child = spawn(
         STARTED,
         {"do": "sleep", "seconds": 1.0},
@@ -237,7 +236,10 @@ def test_a_run_that_the_watchdog_gave_up_is_left_alone_and_its_worker_killed(
 def test_what_could_not_be_stored_is_stored_with_the_next_change(
     claimed: Run, spawn: Spawn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    commit, failures = Ledger._commit, iter([None, OperationalError("away"), OperationalError("away")])
+    commit, failures = (
+        Ledger._commit,
+        iter([None, OperationalError("away"), OperationalError("away")]),
+    )
 
     def flaky(self: Ledger, values: dict[str, Any]) -> None:
         if error := next(failures, None):
@@ -260,11 +262,14 @@ def test_what_could_not_be_stored_is_stored_with_the_next_change(
 def test_the_worker_sees_its_key_and_none_of_our_secrets(
     spawn: Spawn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("SECRET_KEY", "ours")
-    environ = environment("sk-engine")
-    assert environ["HEADWAY_API_KEY"] == "sk-engine"
-    assert "SECRET_KEY" not in environ
-    assert not {name for name in environ if name.startswith(("HEADWAY_SEAL", "DATABASE", "REDIS"))}
+    for name in ("SECRET_KEY", "HEADWAY_SEAL_KEY", "DATABASE_URL", "REDIS_URL"):
+        monkeypatch.setenv(name, "ours")
+    told = tmp_path / "environ.json"
+    child = spawn({"do": "tell", "path": str(told)}, environ=environment("sk-engine"))
+    assert child.close() == 0
+    seen = json.loads(told.read_text())
+    assert seen["HEADWAY_API_KEY"] == "sk-engine"
+    assert "ours" not in seen.values()
     assert "HEADWAY_API_KEY" not in environment("")
 
 
