@@ -27,7 +27,6 @@ from measurement.verdict import EXIT_CODES
 
 LONGEST_WAIT = 30.0
 LOOK_EVERY = 0.25
-NO_VERDICT = {Status.FAILED: "infrastructure", Status.LOST: "infrastructure"}
 
 KEY = OpenApiParameter(idempotency.HEADER, str, OpenApiParameter.HEADER, required=True)
 WAIT = OpenApiParameter(
@@ -129,13 +128,12 @@ class WindowOut(serializers.ModelSerializer[RunWindow]):
 
 
 def exit_code(run: Run) -> int | None:
-    """The closed list of exit codes, by what became of the run."""
+    """The report's own; a run without one ends as its status says."""
     if run.status in LIVE:
         return None
-    if run.status == Status.CANCELLED:
-        return EXIT_CODES["cancelled"]
-    word = NO_VERDICT.get(Status(run.status), run.verdict)
-    return EXIT_CODES.get(word, EXIT_CODES["infrastructure"])
+    if run.status in (Status.DONE, Status.CANCELLED) and run.summary:
+        return int(run.summary["exit_code"])
+    return EXIT_CODES["cancelled" if run.status == Status.CANCELLED else "infrastructure"]
 
 
 class RunView(TeamView):

@@ -52,11 +52,11 @@ def environment(credential: str) -> dict[str, str]:
     return environ
 
 
-def command(scenario: Path, out_dir: Path, *, egress: Sequence[str]) -> list[str]:
-    """How the worker is called."""
+def command(scenario: Path, out_dir: Path, *, allow: Sequence[object]) -> list[str]:
+    """How the worker is called: public addresses, and the networks in ``allow``."""
     call = [sys.executable, "-m", "loadtest.worker"]
-    call += ["--scenario", str(scenario), "--out", str(out_dir)]
-    return [*call, "--egress", ",".join(egress)]
+    call += ["--scenario", str(scenario), "--out", str(out_dir), "--egress", "public"]
+    return call + [word for network in allow for word in ("--allow", str(network))]
 
 
 class Child:

@@ -105,5 +105,10 @@ def slo_of(run: Run) -> Slo | None:
     return Slo.parse(document) if document else None
 
 
+def _counted(run: Run, table: Table) -> list[Row]:
+    """The rows that numbers and sentences are about: warm-up is drawn, and cut."""
+    return [row for row in table.shown() if row.at >= run.warm_up_s]
+
+
 def _table(table: Table, since: int) -> dict[str, Any]:
     return {"step": table.step, "rows": table.changed(since)}

@@ -21,7 +21,7 @@ from controlplane.runs.board import Board, Changed, layout
 from controlplane.runs.models import ACTIVE, Run, RunDecision, RunRow, RunWindow, Status
 from controlplane.runs.tables import FirstErrors, counts
 from loadtest.recorder import SAMPLES
-from loadtest.recover import recover
+from loadtest.recover import NothingLeft, recover
 from measurement.window import Window
 
 log = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ class Ledger:
         self._run = run
         self._out_dir = out_dir
         self._publish = publish
-        self._board = Board(run.duration_s)
+        self._board = Board(run.duration_s, warm_up_s=run.warm_up_s)
         self._changed: Changed = {"events": set(), "cohorts": set()}
         self._windows: dict[int, tuple[Window, Message]] = {}
         self._decisions: list[Message] = []
@@ -199,6 +199,6 @@ def recovered(out_dir: Path) -> dict[str, Any] | None:
     """The report of a worker that died, from the files it left."""
     try:
         return recover(out_dir)
-    except (OSError, ValueError, KeyError) as error:
+    except (NothingLeft, OSError, ValueError, KeyError) as error:
         log.warning("nothing to recover in %s: %s", out_dir, error)
         return None

@@ -135,6 +135,10 @@ class Run(models.Model):
         return float(self.scenario["duration_s"])
 
     @property
+    def warm_up_s(self) -> float:
+        return float(self.scenario.get("warm_up_s", 0.0))
+
+    @property
     def elapsed_s(self) -> float:
         """Seconds of load so far, as last stored; 0 before it starts."""
         until = self.ended_at or self.heartbeat_at

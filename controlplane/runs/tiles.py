@@ -83,8 +83,8 @@ def _attainment(facts: Facts, judged: Facts, cohorts: Sequence[Row], slo: Slo | 
     return Reading(
         value=judged.get("attainment", facts.get("attainment")),
         n=judged.get("n", facts.get("offered")),
-        low=judged.get("lower"),
-        high=judged.get("upper"),
+        low=facts.get("attainment_low"),
+        high=facts.get("attainment_high"),
         effective_n=_whole(judged.get("effective_n")),
         target=slo.target if slo else None,
         status=STATUS.get(str(joint.get("outcome")), "none"),
@@ -105,7 +105,8 @@ def _latency(
 ) -> Reading:
     found: Facts = facts.get(f"{metric}_ms") or {}
     rough: Facts = found.get("rough") or {}
-    n, interval = found.get("n") or 0, found.get("p99_interval") or {}
+    n = found.get("n") or 0
+    interval: Facts = ((facts.get("intervals") or {}).get(f"{metric}_ms") or {}).get("p99") or {}
     return Reading(
         value=rough.get("p99") if found.get("p99") is None else found["p99"],
         n=n,

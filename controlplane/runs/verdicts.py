@@ -42,7 +42,8 @@ def verdict(run: Run) -> dict[str, str]:
     judged = judgement_of(run)
     outcome = str(judged.get("outcome", ""))
     because = str(judged.get("because", ""))
-    more = [*judged.get("reasons", ()), *judged.get("warnings", ())]
+    notes = (run.summary or {}).get("notes", ())
+    more = [*notes, *judged.get("reasons", ()), *judged.get("warnings", ())]
     detail = " ".join(str(reason) for reason in more if str(reason) not in because)
     state = "so far" if run.is_live else "final"
     word, said = WITHOUT[Status(run.status)]

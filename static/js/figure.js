@@ -45,7 +45,7 @@ export class Figure {
       return least == null ? null : n.map((count) => count != null && count < least);
     });
     const bands = (spec.bands ?? []).map((band) => ({ low: table.column(band.low), high: table.column(band.high), color: band.color }));
-    this.chart.draw({ x: table.t, columns, weak, bands, spans: this.spans(columns, warmUp), range });
+    this.chart.draw({ x: table.t.slice(), columns, weak, bands, spans: this.spans(columns, warmUp), range });
   }
 
   /**

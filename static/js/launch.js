@@ -19,7 +19,7 @@ let waiting;
 
 /** @param {string} id @param {string} title */
 function lengths(id, title) {
-  const xTicks = (/** @type {[number, number]} */ [low, high], /** @type {number} */ width) => nice(low, high, Math.max(2, width / 90)).ticks.filter((x) => x <= high);
+  const xTicks = (/** @type {[number, number]} */ [low, high], /** @type {number} */ width) => nice(low, high, Math.max(2, width / 90)).ticks.filter((x) => x >= low && x <= high);
   return new Chart($(id), { title, sub: say("tokens"), height: 120, y: { min: 0 }, xName: say("bucket"), xText: (x) => num(x), xTicks, series: [{ label: say("requests"), color: "s1", fill: 0.35, bars: true, width: 1 }] });
 }
 const rate = new Chart($("preview-rate"), { title: say("rate"), sub: say("requestsPerSecond"), unit: "/s", height: 150, y: { min: 0 }, series: [{ label: say("scheduled"), color: "s1", step: true, fill: 0.14, d: 1 }] });
@@ -32,7 +32,7 @@ function drawLengths(chart, bars, mean, exact) {
   const first = bars[0]?.low ?? 0;
   const width = bars.length > 1 ? bars[1].low - first : Math.max(1, first / 8);
   const last = (bars[bars.length - 1]?.low ?? 0) + width;
-  chart.draw({ x, columns: [bars.map(({ count }) => count)], weak: [null], bands: [], spans: [], range: bars.length > 1 ? [first, last] : [first - 4 * width, first + 5 * width] });
+  chart.draw({ x, columns: [bars.map(({ count }) => count)], weak: [null], bands: [], spans: [], range: bars.length > 1 ? [first, last] : [Math.max(0, first - 4 * width), first + 5 * width] });
   const longest = bars[bars.length - 1]?.high ?? 0;
   chart.summarise(bars.length ? say(exact ? "lengths" : "lengthsSampled", { mean: num(mean), longest: num(longest) }) : "");
 }
@@ -64,9 +64,10 @@ function mark(errors) {
   form.querySelectorAll(".field").forEach((field) => {
     const input = /** @type {HTMLInputElement | null} */ (field.querySelector("[name]"));
     const found = (input && errors[input.name]) ?? [];
-    field.toggleAttribute("data-error", found.length > 0);
-    input?.setAttribute("aria-invalid", String(found.length > 0));
-    if (!field.querySelector(".err")) found.forEach((text) => field.append(h("p", { class: "err", "data-live": true }, icon("bad", 10), text)));
+    const served = field.querySelector(".errs") != null;
+    field.toggleAttribute("data-error", served || found.length > 0);
+    input?.setAttribute("aria-invalid", String(served || found.length > 0));
+    if (!served) found.forEach((text) => field.append(h("p", { class: "err", "data-live": true }, icon("bad", 10), text)));
   });
   const rest = errors.__all__ ?? [];
   if (Object.keys(errors).length) write($("preview-said"), rest.length ? rest.join(" ") : say("previewFix"));
@@ -99,7 +100,8 @@ function fit() {
   });
 }
 
-form.addEventListener("input", () => {
+form.addEventListener("input", (event) => {
+  /** @type {Element} */ (event.target).closest(".field")?.querySelector(".errs")?.remove();
   fit();
   clearTimeout(waiting);
   waiting = setTimeout(preview, WAIT_MS);

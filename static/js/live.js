@@ -16,17 +16,14 @@ export class Live {
     this.wiring = { first: 500, longest: 15000, ...wiring };
     this.seq = 0;
     this.attempt = 0;
+    this.heardAt = performance.now();
     this.ended = false;
     this.paused = false;
-    this.heardAt = performance.now();
-    /** @type {WebSocket | null} */
-    this.socket = null;
-    /** @type {number | undefined} */
-    this.timer = undefined;
-    /** @type {Promise<void> | null} */
-    this.filling = null;
-    /** @type {Frame[]} frames heard while a gap is being filled */
-    this.held = [];
+    this.socket = /** @type {WebSocket | null} */ (null);
+    this.timer = /** @type {number | undefined} */ (undefined);
+    this.filling = /** @type {Promise<void> | null} */ (null);
+    /** Heard while a gap was being filled. */
+    this.held = /** @type {Frame[]} */ ([]);
     document.addEventListener("visibilitychange", () => this.look());
     addEventListener("online", () => this.look());
   }
@@ -41,12 +38,6 @@ export class Live {
     else this.backfill();
   }
 
-  /** @param {boolean} paused */
-  pause(paused) {
-    this.paused = paused;
-    this.look();
-  }
-
   /** Connect when someone looks at a run that goes on; else let go. */
   look() {
     clearTimeout(this.timer);
@@ -56,11 +47,15 @@ export class Live {
     if (!this.socket) this.connect();
   }
 
-  /** @param {State} state */
-  close(state) {
+  letGo() {
     const { socket } = this;
     this.socket = null;
     socket?.close();
+  }
+
+  /** @param {State} state */
+  close(state) {
+    this.letGo();
     this.wiring.state(state);
   }
 
@@ -86,7 +81,6 @@ export class Live {
     const most = Math.min(this.wiring.longest, this.wiring.first * 2 ** this.attempt++);
     const wait = most * (0.5 + Math.random() / 2);
     this.wiring.state("retry", wait / 1000);
-    clearTimeout(this.timer);
     this.timer = setTimeout(() => this.look(), wait);
   }
 
@@ -107,14 +101,10 @@ export class Live {
   backfill(anew = false) {
     this.filling ??= this.fetch(anew ? 0 : this.seq).finally(() => {
       this.filling = null;
-      const held = this.held.sort((a, b) => a.seq - b.seq).filter((frame) => frame.seq > this.seq);
-      this.held = [];
-      if (held.length && held[0].seq > this.seq + 1) {
-        this.held = held;
-        this.timer = setTimeout(() => this.backfill(), this.wiring.first);
-      } else held.forEach((frame) => this.hear(frame));
+      this.held = this.held.sort((a, b) => a.seq - b.seq).filter((frame) => frame.seq > this.seq);
+      if (this.held[0]?.seq > this.seq + 1) this.timer = setTimeout(() => this.backfill(), this.wiring.first);
+      else this.held.splice(0).forEach((frame) => this.hear(frame));
     });
-    return this.filling;
   }
 
   /** @param {number} since */
@@ -128,16 +118,14 @@ export class Live {
       if (!this.ended && this.socket) this.wiring.state("live");
     } catch {
       this.held = [];
-      const { socket } = this;
-      this.socket = null;
-      socket?.close();
+      this.letGo();
       this.retry();
     }
   }
 
-  /** There is no more to come. */
-  end() {
-    this.ended = true;
+  /** @param {{paused?: boolean, ended?: boolean}} change `ended`: there is no more to come */
+  set(change) {
+    Object.assign(this, change);
     this.look();
   }
 

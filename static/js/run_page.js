@@ -39,8 +39,9 @@ const figures = specs.filter(({ id }) => id !== "limit").map((spec) => {
 const trace = new Trace($("trace"), /** @type {Spec} */ (specs.find(({ id }) => id === "limit")), events);
 
 function view() {
-  const end = Math.max(seen.elapsed, events.end, cohorts.end, 1);
-  return { range: /** @type {[number, number]} */ ([seen.lastOnly ? Math.max(0, end - LAST_S) : 0, end]), warmUp: Number(warmUp ?? 0) };
+  const measured = Math.max(seen.elapsed, events.end, cohorts.end);
+  const end = measured || seen.duration || 60;
+  return { range: /** @type {[number, number]} */ ([seen.lastOnly ? Math.max(0, end - LAST_S) : 0, end]), warmUp: Math.min(Number(warmUp ?? 0), measured) };
 }
 
 function redraw() {
@@ -54,9 +55,9 @@ function redraw() {
   trace.draw(now);
   if (!latest) return;
   showProgress($("verdict"), latest.run);
-  if (latest.verdict) showVerdict($("verdict"), latest.verdict);
+  if (latest.verdict) showVerdict($("verdict"), latest.verdict, latest.run.status);
   if (latest.tiles) showTiles($("tiles"), latest.tiles);
-  if (latest.failures) showFailures($("failures"), latest.failures);
+  if (latest.failures) showFailures($("failures"), latest.failures, cohorts.t.length > 0);
   if (latest.tenants) showTenants($("tenants"), latest.tenants, latest.tiles?.find(({ id }) => id === "attainment")?.target ?? null);
 }
 
@@ -82,7 +83,7 @@ function apply(frame) {
     document.body.dispatchEvent(new CustomEvent("run-status"));
   }
   soon();
-  if (!LIVE.has(frame.run.status)) live.end();
+  if (!LIVE.has(frame.run.status)) live.set({ ended: true });
   else if (!frame.full && (wider || events.t.length > MOST_ROWS || cohorts.t.length > MOST_ROWS)) live.backfill(true);
 }
 
@@ -113,7 +114,7 @@ function press(id, value) {
 }
 
 function togglePause() {
-  live.pause(!live.paused);
+  live.set({ paused: !live.paused });
   write($("pause").querySelector("span"), say(live.paused ? "resume" : "pause"));
 }
 

@@ -10,7 +10,7 @@ from django import forms
 from django.template.loader import render_to_string
 from django.test import RequestFactory
 
-from tests.front.story import FIGURES, Story, verdict
+from tests.front.story import FIGURES, Story
 
 RUN = "0197a3f1-0000-7000-8000-00001974c2e0"
 ASKED = datetime(2026, 1, 1, tzinfo=UTC)
@@ -68,8 +68,9 @@ def a_run(status: str = "running", **more: Any) -> SimpleNamespace:
     return SimpleNamespace(**(known | more))
 
 
-def rendered(template: str, path: str, context: dict[str, Any]) -> str:
+def rendered(template: str, path: str, context: dict[str, Any], *, theme: str = "") -> str:
     request = RequestFactory().get(path)
+    request.COOKIES["theme"] = theme
     request.user = Person()
     request.team = SimpleNamespace(name="platform")
     request.role = "approver"
@@ -77,15 +78,17 @@ def rendered(template: str, path: str, context: dict[str, Any]) -> str:
     return render_to_string(template, {"user": request.user, **context}, request=request)
 
 
-def run_page(story: Story, *, status: str = "running", seq: int = 0, **more: Any) -> str:
-    """``seq`` 0: the page is served before anything was measured."""
-    frame = story.frame(seq, status=status) if seq else None
+def run_page(
+    story: Story, *, status: str = "running", seq: int = 0, first: bool = True, **more: Any
+) -> str:
+    """As it was served at ``seq``; without its ``first`` frame the script must ask for one."""
+    frame = story.frame(seq, status=status)
     context = {
         "run": a_run(status, **more),
         "figures": FIGURES,
-        "frame": frame,
-        "verdict": frame["verdict"] if frame else verdict(live=True, seconds=0),
-        "tiles": frame["tiles"] if frame else [],
+        "frame": frame if first else None,
+        "verdict": frame["verdict"],
+        "tiles": frame["tiles"],
         "may_write": True,
         "may_cancel": status in ("queued", "running"),
     }
@@ -166,10 +169,16 @@ def list_page(listed: list[dict[str, Any]]) -> str:
 
 def home_page(listed: list[dict[str, Any]]) -> str:
     endpoint = SimpleNamespace(pk="1", name="embedded", kind="simulated", model="simulated")
+    ended = [row for row in listed if not row["run"].is_live]
     context = {
-        "endpoints": [endpoint],
-        "live_rows": [row for row in listed if row["run"].is_live],
-        "recent_rows": [row for row in listed if not row["run"].is_live],
+        "endpoints": [{"endpoint": endpoint, "last": ended[0] if ended else None}],
+        "now": [row for row in listed if row["run"].is_live],
+        "recent": ended,
+        "steps": [
+            {"id": name, "done": name != "run"}
+            for name in ("endpoint", "policy", "workload", "slo", "run")
+        ],
+        "empty": not listed,
         "may_write": True,
     }
     return rendered("dashboard/home.html", "/", context)

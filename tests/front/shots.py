@@ -26,13 +26,13 @@ PATH = f"/runs/{pages.RUN}/"
 
 def main(out: Path, names: list[str]) -> None:
     out.mkdir(parents=True, exist_ok=True)
-    told, short = story.Story(), story.Story(seconds=8)
+    told, short, none = story.Story(), story.Story(seconds=14), story.Story(seconds=0)
     mixed = pages.rows(("running", "pass"), ("done", "fail"), ("done", "pass"), ("lost", "none"))
     shown = {
         "run": (PATH, pages.run_page(told, seq=told.seconds), told),
         "run-done": (PATH, pages.run_page(told, seq=told.seconds, status="done"), told),
-        "run-collecting": (PATH, pages.run_page(short, seq=8), short),
-        "run-empty": (PATH, pages.run_page(told, status="queued"), None),
+        "run-collecting": (PATH, pages.run_page(short, seq=14), short),
+        "run-empty": (PATH, pages.run_page(none, status="queued"), none),
         "launch": ("/runs/new/", pages.launch_page(), None),
         "launch-errors": (
             "/runs/new/",
@@ -54,7 +54,10 @@ def main(out: Path, names: list[str]) -> None:
             if names and name not in names:
                 continue
             fake.pages = {path: html}
-            fake.backfill = lambda since, said=said: said and said.frame(said.seconds, since=since)
+            status = "queued" if name == "run-empty" else "running"
+            fake.backfill = lambda since, said=said, status=status: (
+                said and said.frame(said.seconds, since=since, status=status)
+            )
             for width, height in SIZES:
                 for scheme in ("light", "dark"):
                     page = browser.new_page(

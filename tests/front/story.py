@@ -175,19 +175,22 @@ class Story:
                 "rows": [row for row in self.cohorts if since - STEP <= (row[0] or 0) < seconds],
             },
             "decisions": [one for one in self.decisions if since <= one["at"] < seconds],
-            "summaries": {
-                "load": "Goodput is 99.4 % of offered; the widest gap, at 6:20, was 1.9 /s.",
-                "ttft": "P99 above 800 ms in 3 of 86 cohorts, first at 6:10.",
-                "tpot": "P99 at most 44.9 ms in 86 cohorts; the objective allows 60 ms.",
-                "e2e": "P99 between 4.1 and 9.7 s; no objective.",
-                "in_flight": "At most 178 in flight; the limit was reached in 61 of 860 rows.",
-                "engine": "Up to 5 waiting, first at 4:12. Its metrics were missing for 26 s.",
-                "kv_use": "At most 81.3 %, at 4:20.",
-                "attainment": "Below 99 % in 4 of 86 cohorts, first at 6:10.",
-            },
-            "failures": FAILURES,
-            "tenants": TENANTS,
+            "summaries": SENTENCES if seconds >= STEP else {},
+            "failures": FAILURES if seconds >= STEP else [],
+            "tenants": TENANTS if seconds >= STEP else [],
         }
+
+
+SENTENCES = {
+    "load": "Goodput is 99.4 % of offered; the widest gap, at 6:20, was 1.9 /s.",
+    "ttft": "P99 above 800 ms in 3 of 86 cohorts, first at 6:10.",
+    "tpot": "P99 at most 44.9 ms in 86 cohorts; the objective allows 60 ms.",
+    "e2e": "P99 between 4.1 and 9.7 s; no objective.",
+    "in_flight": "At most 178 in flight; the limit was reached in 61 of 860 rows.",
+    "engine": "Up to 5 waiting, first at 4:12. Its metrics were missing for 26 s.",
+    "kv_use": "At most 81.3 %, at 4:20.",
+    "attainment": "Below 99 % in 4 of 86 cohorts, first at 6:10.",
+}
 
 
 def verdict(*, live: bool, seconds: int) -> Json:
@@ -195,6 +198,9 @@ def verdict(*, live: bool, seconds: int) -> Json:
         "Passing because 99.44 % of 31,905 offered requests met every objective, and the one-sided "
         "95 % lower bound, 99.20 %, is above the target of 99.00 %."
     )
+    if not seconds:
+        said = {"outcome": "none", "word": "Queued", "because": "Waiting for a worker to take it."}
+        return said | {"detail": "", "state": "so far"}
     if seconds < 20:
         because = "Only 212 of the 368 requests that P99 needs are resolved."
         said = {"outcome": "none", "word": "Collecting", "because": because, "detail": ""}
@@ -217,6 +223,11 @@ def tiles(story: Story, seconds: int) -> list[Json]:
         values = [row[COHORTS.index(key)] for row in done[-60:]]
         return [None if value is None else value * scale for value in values]
 
+    if not done:
+        names = {"attainment": "Attainment (offered)", "goodput": "Goodput", "ttft": "TTFT P99"}
+        names |= {"tpot": "TPOT P99", "rejected": "Rejected and shed", "errors": "Errors"}
+        nothing = {"value": None, "n": None, "n_text": "–"}
+        return [tile(id_, name, 0, "–", "") | nothing for id_, name in names.items()]
     few = seconds < 20
     ends = {"low": 0.9915, "high": 0.9973, "low_text": "99.15", "high_text": "99.73"}
     return [

@@ -58,6 +58,7 @@ export function legend(series, unit) {
         const column = columns[i];
         let at = index ?? column.length - 1;
         if (index == null) while (at > 0 && column[at] == null) at--;
+        if (index == null && one.bars) return write(values[i], "");
         const few = Boolean(weak[i]?.[at]) && column[at] != null;
         write(values[i], written(one, unit, column[at]));
         values[i].classList.toggle("weak", few);

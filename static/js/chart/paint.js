@@ -1,6 +1,7 @@
 // @ts-check
 /** What stands behind and before the lines: washes, bands, spans, hatched gaps, limits, labels. */
 import { color } from "../theme.js";
+import { hatch, ribbon } from "./areas.js";
 
 /**
  * @typedef {{y: number, label: string, side?: "above" | "below" | null}} Mark a limit; `side` is the side that misses
@@ -26,27 +27,6 @@ export function plotOf(u) {
     ctx: u.ctx, left, top, width, height, dpr: devicePixelRatio, from: x.min, to: x.max, high: y.max,
     X: (value) => u.valToPos(value, "x", true), Y: (value) => u.valToPos(value, "y", true),
   };
-}
-
-/**
- * @param {Plot} p
- * @param {number} x
- * @param {number} width
- */
-function hatch({ ctx, top, height, dpr }, x, width) {
-  ctx.save();
-  ctx.beginPath();
-  ctx.rect(x, top, width, height);
-  ctx.clip();
-  ctx.strokeStyle = color("ink-3", 0.4);
-  ctx.lineWidth = dpr;
-  ctx.beginPath();
-  for (let at = -height; at < width; at += 7 * dpr) {
-    ctx.moveTo(x + at, top + height);
-    ctx.lineTo(x + at + height, top);
-  }
-  ctx.stroke();
-  ctx.restore();
 }
 
 /**
@@ -82,31 +62,6 @@ export function paintUnder(p, { x, marks, spans, bands, divergence }) {
   for (const band of bands) ribbon(p, x, band.low, band.high, color(band.color, 0.17));
   if (divergence) ribbon(p, x, divergence.lower, divergence.upper, color(divergence.color, 0.15), true);
   ctx.restore();
-}
-
-/**
- * The area between two lines; broken wherever one of them is.
- * @param {Plot} p
- * @param {number[]} x
- * @param {(number | null)[]} low
- * @param {(number | null)[]} high
- * @param {string} fill
- * @param {boolean} [stepped]
- */
-function ribbon(p, x, low, high, fill, stepped = false) {
-  p.ctx.fillStyle = fill;
-  for (let i = 0; i + 1 < x.length; i++) {
-    const [a, b] = [low[i], high[i]];
-    const [c, d] = stepped ? [a, b] : [low[i + 1], high[i + 1]];
-    if (a == null || b == null || c == null || d == null) continue;
-    const [from, to] = [Math.round(p.X(x[i])), Math.round(p.X(x[i + 1]))];
-    p.ctx.beginPath();
-    p.ctx.moveTo(from, p.Y(a));
-    p.ctx.lineTo(from, p.Y(b));
-    p.ctx.lineTo(to, p.Y(d));
-    p.ctx.lineTo(to, p.Y(c));
-    p.ctx.fill();
-  }
 }
 
 /**

@@ -65,7 +65,7 @@ function lines(chart, grey) {
       fill: one.fill && !grey ? color(one.color, one.fill) : undefined,
       spanGaps: false,
       paths,
-      points: { show: false, size: 4, width: 0, fill: ink, filter: lone },
+      points: { show: false, size: 4, width: 0, fill: ink, filter: one.bars ? () => [] : lone },
     };
   });
 }
@@ -90,7 +90,7 @@ export function makePlot(chart, host) {
     {
       width,
       height: options.height,
-      padding: [10, 10, 0, 0],
+      padding: [10, 18, 0, 0],
       legend: { show: false },
       cursor: {
         y: false,

@@ -85,8 +85,10 @@ export function valueAxis(found, wanted, log, ticks) {
     const high = found && found[1] > low ? found[1] * 1.25 : low * 100;
     return { low, high, ticks: logTicks([low, high]) };
   }
-  const [low, high] = found ?? [0, 1];
-  const top = wanted.max ?? (high > (wanted.min ?? low) ? high : (wanted.min ?? low) + 1);
+  if (!found && wanted.max == null) return { low: 0, high: 1, ticks: [] };
+  const [low, high] = found ?? [wanted.min ?? 0, wanted.max ?? 1];
+  const room = high + (high - (wanted.min ?? low)) * 0.03;
+  const top = wanted.max ?? (high > (wanted.min ?? low) ? room : (wanted.min ?? low) + 1);
   return nice(Math.min(wanted.min ?? low, top), top, ticks);
 }
 

@@ -43,7 +43,7 @@ export function drawLane(lane, u, decisions, choose) {
   const end = offset + u.over.clientWidth;
   const seen = decisions.filter(({ at }) => at >= min && at <= max);
   const kept = fitting(seen, X);
-  const slots = new Set(seen.map(({ at }) => Math.round(X(at) / 2) * 2));
+  const slots = new Set(seen.map(({ at }) => Math.round(X(at) / 4) * 4));
   const ticks = s("svg", { class: "ticks", "aria-hidden": "true" }, s("path", { d: [...slots].map((x) => `M${x + 0.5} 20v4`).join(""), "stroke-width": 1 }));
   const marks = kept.map((decision, i) => {
     const which = kind(decision);

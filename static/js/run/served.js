@@ -26,21 +26,20 @@ function fill(table, rows, none) {
   table.querySelector("tbody")?.replaceChildren(...(rows.length ? rows : [h("tr", {}, h("td", { class: "none all", colspan: width }, none))]));
 }
 
-/** @param {HTMLElement} table @param {Failure[]} failures */
-export function showFailures(table, failures) {
+/** @param {HTMLElement} table @param {Failure[]} failures @param {boolean} measured */
+export function showFailures(table, failures, measured) {
   const [, what, count, share] = heads(table);
   const rows = failures.map((failure) =>
     h("tr", {}, cell("", h("span", { class: "mono" }, failure.outcome), "main"), cell(what, failure.first_error || failure.meaning || "–", "all"), cell(count, num(failure.count), "n"), cell(share, perCent(failure.share, 3), "n")),
   );
-  fill(table, rows, say("noFailures"));
+  fill(table, rows, say(measured ? "noFailures" : "nothingYet"));
 }
 
-/** @param {Tenant} tenant */
-function interval({ attainment, low, high, target }) {
+/** @param {Tenant} tenant @param {number} least the left end of every tenant's scale */
+function interval({ attainment, low, high, target }, least) {
   if (attainment == null) return h("span", { class: "muted" }, "–");
-  const least = Math.min(low ?? attainment, attainment, target ?? 1);
   const label = low == null || high == null ? perCent(attainment, 2) : say("intervalOf", { low: num(100 * low, 2), high: num(100 * high, 2), unit: "%" });
-  return gauge({ value: attainment, low, high, target, min: Math.max(0, 1 - (1 - least) * 1.3 - 0.005), max: 1, bad: "below", label });
+  return gauge({ value: attainment, low, high, target, min: least, max: 1, bad: "below", label });
 }
 
 /**
@@ -50,6 +49,8 @@ function interval({ attainment, low, high, target }) {
  */
 export function showTenants(table, tenants, target) {
   const [, tier, offered, attainment, range, ttft, tpot, shed, tokens] = heads(table);
+  const lowest = Math.min(target ?? 1, ...tenants.map((tenant) => Math.min(tenant.low ?? 1, tenant.attainment ?? 1)));
+  const least = Math.max(0, 1 - (1 - lowest) * 1.3 - 0.005);
   const rows = tenants.map((tenant) =>
     h(
       "tr", {},
@@ -57,7 +58,7 @@ export function showTenants(table, tenants, target) {
       cell(tier, tenant.tier ? h("span", { class: "tag" }, tenant.tier) : "–"),
       cell(offered, num(tenant.offered), "n"),
       cell(attainment, perCent(tenant.attainment, 2), "n"),
-      cell(range, interval({ ...tenant, target: tenant.target ?? target }), "all"),
+      cell(range, interval({ ...tenant, target: tenant.target ?? target }, least), "all"),
       cell(ttft, inMs(tenant.ttft_ms?.p99), "n"),
       cell(tpot, inMs(tenant.tpot_ms?.p99, 1), "n"),
       cell(shed, num(tenant.shed), "n"),

@@ -7,11 +7,14 @@ import { say } from "../words.js";
 /**
  * @param {HTMLElement} bar
  * @param {{outcome: string, word: string, state: string, because: string, detail?: string}} verdict
+ * @param {string} status the run's, which gives the shape while there is no verdict
  */
-export function showVerdict(bar, verdict) {
+export function showVerdict(bar, verdict, status) {
   const part = (/** @type {string} */ name) => bar.querySelector(`[data-part="${name}"]`);
   const changed = bar.dataset.v !== verdict.outcome || part("word")?.textContent !== verdict.word || part("state")?.textContent !== verdict.state;
-  if (bar.dataset.v !== verdict.outcome) bar.querySelector(".verdict-word svg")?.replaceWith(icon(verdict.outcome, 26));
+  const shape = verdict.outcome === "none" ? status : verdict.outcome;
+  if (bar.dataset.shape !== shape) bar.querySelector(".verdict-word svg")?.replaceWith(icon(shape, 26));
+  bar.dataset.shape = shape;
   bar.dataset.v = verdict.outcome;
   write(part("word"), verdict.word);
   write(part("state"), verdict.state);

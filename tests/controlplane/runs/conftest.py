@@ -48,11 +48,6 @@ SLO = {
 
 
 @pytest.fixture
-def team(db: None) -> Team:
-    return Team.objects.create(name="Platform", slug="platform")
-
-
-@pytest.fixture
 def user(team: Team) -> User:
     return member(team, "ada", Role.OPERATOR)
 

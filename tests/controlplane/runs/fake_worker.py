@@ -1,7 +1,6 @@
 """A load-test worker that plays a script: a real process with the real protocol and made-up data.
 
-Each line of the script is one step: a message to write, or ``{"do": …}``: sleep, garbage, die,
-hang, deaf (ignore SIGTERM), files (leave something to recover).
+Each line of the script is one step: a message to write, or ``{"do": …}`` with one of STEPS.
 """
 
 from __future__ import annotations
@@ -32,28 +31,33 @@ def wait(seconds: float) -> None:
         stop()
 
 
+def babble(text: str = "Traceback: not JSON") -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def hang() -> None:
+    while True:
+        time.sleep(3600)
+
+
+STEPS = {
+    "sleep": lambda seconds: wait(seconds),
+    "garbage": babble,
+    "die": lambda: os.kill(os.getpid(), signal.SIGKILL),
+    "exit": lambda code: os._exit(code),
+    "deaf": lambda: signal.signal(signal.SIGTERM, signal.SIG_IGN),
+    "hang": hang,
+    "tell": lambda path: Path(path).write_text(json.dumps(dict(os.environ))),
+}
+
+
 def step(given: dict) -> None:
-    kind = given.get("do")
-    if kind is None:
+    do = given.pop("do", None)
+    if do is None:
         say(given)
-    elif kind == "sleep":
-        wait(given["seconds"])
-    elif kind == "garbage":
-        sys.stdout.write(given.get("text", "Traceback: not JSON") + "\n")
-        sys.stdout.flush()
-    elif kind == "complain":
-        print(given["text"], file=sys.stderr, flush=True)
-    elif kind == "die":
-        os.kill(os.getpid(), signal.SIGKILL)
-    elif kind == "exit":
-        os._exit(given["code"])
-    elif kind == "deaf":
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    elif kind == "hang":
-        while True:
-            time.sleep(3600)
-    elif kind == "tell":
-        Path(given["path"]).write_text(given["text"].format(pid=os.getpid(), **os.environ))
+    else:
+        STEPS[do](**given)
 
 
 def main() -> None:

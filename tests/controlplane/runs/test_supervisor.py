@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import threading
@@ -261,11 +262,14 @@ def test_what_could_not_be_stored_is_stored_with_the_next_change(
 def test_the_worker_sees_its_key_and_none_of_our_secrets(
     spawn: Spawn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("SECRET_KEY", "ours")
-    environ = environment("sk-engine")
-    assert environ["HEADWAY_API_KEY"] == "sk-engine"
-    assert "SECRET_KEY" not in environ
-    assert not {name for name in environ if name.startswith(("HEADWAY_SEAL", "DATABASE", "REDIS"))}
+    for name in ("SECRET_KEY", "HEADWAY_SEAL_KEY", "DATABASE_URL", "REDIS_URL"):
+        monkeypatch.setenv(name, "ours")
+    told = tmp_path / "environ.json"
+    child = spawn({"do": "tell", "path": str(told)}, environ=environment("sk-engine"))
+    assert child.close() == 0
+    seen = json.loads(told.read_text())
+    assert seen["HEADWAY_API_KEY"] == "sk-engine"
+    assert "ours" not in seen.values()
     assert "HEADWAY_API_KEY" not in environment("")
 
 

@@ -1,0 +1,183 @@
+"""The page of a run in a real browser: whatever the socket does, it ends equal to what was stored."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.front import pages
+from tests.front.conftest import Open
+from tests.front.fake import Fake
+from tests.front.story import COHORTS, EVENTS, Story
+
+pytestmark = pytest.mark.browser
+
+PATH = f"/runs/{pages.RUN}/"
+READ = """async (id) => {
+  const { charts } = await import("/static/js/chart.js");
+  const chart = charts.get(document.getElementById(id));
+  return { x: chart.data.x, columns: chart.data.columns, plotted: chart.u.data[0].length };
+}"""
+
+
+@pytest.fixture(scope="module")
+def story() -> Story:
+    return Story(seconds=1_200)
+
+
+def serve(fake: Fake, story: Story, *, seq: int, stored: int, **more: Any) -> None:
+    """The page as it was at ``seq``, and a database that knows ``stored`` seconds."""
+    fake.pages[PATH] = pages.run_page(story, seq=seq, **more)
+    fake.backfill = lambda since: story.frame(stored, since=since)
+
+
+def wait_for_rows(page: Page, figure: str, rows: int) -> dict[str, Any]:
+    deadline = time.monotonic() + 15
+    while time.monotonic() < deadline:
+        drawn = page.evaluate(READ, figure)
+        if drawn["plotted"] == rows:
+            return drawn
+        page.wait_for_timeout(50)
+    raise AssertionError(f"{figure} shows {drawn['plotted']} rows, not {rows}")
+
+
+def column(rows: list[Any], columns: list[str], key: str) -> list[Any]:
+    return [row[columns.index(key)] for row in rows]
+
+
+def connected(page: Page) -> None:
+    page.wait_for_function("() => document.querySelector('.conn').dataset.s === 'live'", timeout=15_000)
+
+
+def test_a_page_draws_its_first_frame_without_asking(
+    fake: Fake, open_page: Open, story: Story
+) -> None:
+    serve(fake, story, seq=300, stored=300)
+    drawn = wait_for_rows(open_page(PATH), "figure-in_flight", 300)
+    assert drawn["columns"][1] == column(story.events[:300], EVENTS, "limit")
+
+
+def test_a_burst_of_a_thousand_frames_ends_equal_to_what_was_sent(
+    fake: Fake, open_page: Open, story: Story
+) -> None:
+    serve(fake, story, seq=100, stored=100)
+    page = open_page(PATH)
+    connected(page)
+    fake.send(*(story.frame(seq, since=seq - 1) for seq in range(101, 1_101)))
+    drawn = wait_for_rows(page, "figure-in_flight", 1_100)
+    assert drawn["x"] == list(range(1_100))
+    assert drawn["columns"][0] == column(story.events[:1_100], EVENTS, "in_flight")
+    ttft = page.evaluate(READ, "figure-ttft")
+    assert ttft["columns"][2] == column(story.cohorts[:110], COHORTS, "ttft_p99")
+    assert page.locator('[data-part="elapsed"]').inner_text() == "18:20"
+    assert fake.asked == [100]
+
+
+def test_a_gap_in_the_numbers_is_filled_over_http(
+    fake: Fake, open_page: Open, story: Story
+) -> None:
+    serve(fake, story, seq=50, stored=50)
+    page = open_page(PATH)
+    connected(page)
+    fake.backfill = lambda since: story.frame(60, since=since)
+    fake.send(story.frame(51, since=50), story.frame(58, since=57), story.frame(59, since=58))
+    drawn = wait_for_rows(page, "figure-in_flight", 60)
+    assert drawn["columns"][0] == column(story.events[:60], EVENTS, "in_flight")
+    assert fake.asked == [50, 51]
+
+
+def test_frames_that_come_twice_or_late_change_nothing(
+    fake: Fake, open_page: Open, story: Story
+) -> None:
+    serve(fake, story, seq=40, stored=40)
+    page = open_page(PATH)
+    connected(page)
+    late = story.frame(30, since=29) | {"run": story.frame(30)["run"] | {"elapsed_s": 1}}
+    fake.send(story.frame(41, since=40), late, story.frame(41, since=40), story.frame(42, since=41))
+    drawn = wait_for_rows(page, "figure-in_flight", 42)
+    assert drawn["x"] == list(range(42))
+    assert page.locator('[data-part="elapsed"]').inner_text() == "0:42"
+
+
+def test_a_dropped_socket_is_opened_again_and_what_was_missed_is_there(
+    fake: Fake, open_page: Open, story: Story
+) -> None:
+    serve(fake, story, seq=80, stored=80)
+    page = open_page(PATH)
+    connected(page)
+    fake.refuse_sockets = True
+    fake.drop()
+    page.wait_for_function("() => document.querySelector('.conn').dataset.s === 'retry'")
+    fake.backfill = lambda since: story.frame(140, since=since)
+    fake.refuse_sockets = False
+    drawn = wait_for_rows(page, "figure-in_flight", 140)
+    assert drawn["columns"][0] == column(story.events[:140], EVENTS, "in_flight")
+    connected(page)
+    assert fake.asked[-1] == 80
+
+
+def test_a_paused_page_lets_go_of_its_socket_and_catches_up_later(
+    fake: Fake, open_page: Open, story: Story
+) -> None:
+    serve(fake, story, seq=30, stored=30)
+    page = open_page(PATH)
+    connected(page)
+    page.keyboard.press("Space")
+    page.wait_for_function("() => document.querySelector('.conn').dataset.s === 'paused'")
+    fake.backfill = lambda since: story.frame(90, since=since)
+    page.get_by_role("button", name="Resume").click()
+    wait_for_rows(page, "figure-in_flight", 90)
+
+
+def test_a_run_that_ends_shows_its_verdict_says_it_once_and_stops_asking(
+    fake: Fake, open_page: Open, story: Story
+) -> None:
+    serve(fake, story, seq=50, stored=50)
+    page = open_page(PATH)
+    connected(page)
+    said = page.locator('[data-part="said"]')
+    spoken = page.evaluate_handle(
+        """() => { const heard = []; const line = document.querySelector('[data-part="said"]');
+        new MutationObserver(() => heard.push(line.textContent)).observe(line, { childList: true });
+        return heard; }"""
+    )
+    fake.send(*(story.frame(seq, since=seq - 1) for seq in range(51, 56)))
+    fake.pages[PATH] = pages.run_page(story, seq=56, status="done")
+    fake.send(story.frame(56, since=55, status="done"))
+    page.wait_for_function("() => document.querySelector('[data-part=word]').textContent === 'Passed'")
+    assert page.evaluate("(heard) => heard.length", spoken) == 1
+    assert said.inner_text().startswith("Passed, final.")
+    assert page.locator(".conn").inner_text() == "Final"
+    page.get_by_role("button", name="Run again").wait_for()
+    assert page.get_by_role("button", name="Cancel run").count() == 0
+
+
+def test_a_finished_run_is_drawn_without_a_socket(
+    fake: Fake, open_page: Open, story: Story
+) -> None:
+    fake.pages[PATH] = pages.run_page(story, seq=1_200, status="done", first=False)
+    fake.backfill = lambda since: story.frame(1_200, since=since, status="done")
+    page = open_page(PATH)
+    wait_for_rows(page, "figure-in_flight", 1_200)
+    assert fake.accepted == 0
+    assert fake.asked == [0]
+
+
+def test_words_from_a_target_are_shown_as_text_never_as_markup(
+    fake: Fake, open_page: Open, story: Story
+) -> None:
+    serve(fake, story, seq=50, stored=50)
+    page = open_page(PATH)
+    connected(page)
+    evil = "<img src=x onerror=alert(1)>"
+    frame = story.frame(51, since=50)
+    frame["failures"] = [{"outcome": "http_5xx", "count": 1, "share": 1.0, "first_error": evil}]
+    frame["tenants"] = [frame["tenants"][0] | {"tenant": evil}]
+    frame["verdict"] = frame["verdict"] | {"because": evil}
+    fake.send(frame)
+    page.get_by_text(evil).nth(2).wait_for()
+    assert page.get_by_text(evil).count() == 3
+    assert page.locator("main img, .verdict img").count() == 0
