@@ -5,16 +5,21 @@ from __future__ import annotations
 from django.contrib.auth.views import LogoutView
 from django.urls import URLPattern, URLResolver, include, path
 
+from controlplane.health import healthz
+from controlplane.runs import routing as runs
 from controlplane.teams import views as teams
 
 urlpatterns: list[URLPattern | URLResolver] = [
+    path("", include("controlplane.dashboard.urls")),
+    path("runs/", include("controlplane.runs.urls")),
     path("sign-in/", teams.SignIn.as_view(), name="login"),
     path("sign-out/", LogoutView.as_view(), name="logout"),
     path("team/", include("controlplane.teams.urls")),
     path("audit/", include(([path("", teams.audit, name="list")], "audit"))),
     path("catalogue/", include("controlplane.catalogue.urls")),
     path("api/v1/", include("controlplane.api.urls")),
+    path("healthz", healthz, name="healthz"),
 ]
 
 # Live frames; each app that has a consumer adds its routing here.
-websocket_urlpatterns: list[URLPattern] = []
+websocket_urlpatterns: list[URLPattern] = [*runs.websocket_urlpatterns]

@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping
 from engines.answer import Answer
 from engines.headers import excerpt, retry_after
 from engines.openai import PATHS, body
+from engines.outcomes import outcome_of
 from engines.reading import ERROR_LIMIT, OnTokens, Reading
 from engines.request import CompletionRequest, Timeouts
 from engines.signals.base import adapter
 from engines.target import Target
 from engines.transport.base import Clock, Ending, Exchange, HttpRequest, Transport
-from engines.verdict import outcome_of
 from engines.watch import Watch
 from measurement.outcome import Outcome
 

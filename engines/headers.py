@@ -10,7 +10,7 @@ LONGEST_RETRY = 86_400.0
 EXCERPT = 500
 
 _BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[\w.~+/=-]+")
-_KEY = re.compile(r"\b(?:sk|pk|hw|hf|gsk|xai|key|token)[-_][\w-]{8,}")
+_KEY = re.compile(r"\b(?:sk|pk|rk|hw|hf|gsk|xai)[-_](?=[\w-]*\d)[\w-]{16,}")
 _FIELD = re.compile(
     r"(?i)(api[-_]?key|authorization|password|secret)([\"']?\s*[:=]\s*[\"']?)[^\s\"',;&}]+"
 )

@@ -146,7 +146,18 @@ class Chunk(msgspec.Struct, gc=False):
         return None
 
 
-NotJson = (msgspec.DecodeError, UnicodeDecodeError)
+NotJson = msgspec.DecodeError
 """What ``decode`` raises for bytes that are no chunk: broken JSON, or another shape."""
 
-decode = msgspec.json.Decoder(Chunk).decode
+_decode = msgspec.json.Decoder(Chunk).decode
+
+
+def decode(data: bytes) -> Chunk:
+    """Read a chunk; bytes that are no UTF-8 are replaced, as the event-stream standard asks."""
+    try:
+        return _decode(data)
+    except msgspec.DecodeError:
+        mended = data.decode("utf-8", "replace")
+        if "\ufffd" not in mended:
+            raise
+        return _decode(mended)

@@ -79,6 +79,13 @@ class Driver:
         self._fault: BaseException | None = None
         self.offered = 0
         self.in_flight = 0
+        self.closed_at = 0.0
+        """When it stopped offering and waiting."""
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether somebody stopped it."""
+        return self._stop.is_set()
 
     def cancel(self) -> None:
         """Send nothing more and give up what is open, at once."""
@@ -109,7 +116,8 @@ class Driver:
     async def _close(self) -> None:
         """Give up everything that is still open, so that each offered request has its sample."""
         ending = Outcome.CANCELLED if self._stop.is_set() else Outcome.UNFINISHED
-        overdue = self._pacer.stop()
+        self.closed_at = self._now()
+        overdue = self._pacer.stop(self.closed_at)
         open_now = dict(self._flights)
         for flight, task in open_now.items():
             flight.ending = ending

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from documents.fields import parameter
 from documents.problem import DocumentError, Problem
+from engines.signals.base import adapters
 
 KINDS = (
     "openai",
@@ -19,6 +20,7 @@ KINDS = (
     "ollama",
     "simulated",
 )
+GENERIC = "openai"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,11 @@ class Endpoint:
         object.__setattr__(self, "base_url", plain_base(self.base_url, path="base_url"))
         if not self.model.strip():
             raise DocumentError([Problem("model", self.model, "must name a model")])
+
+    @property
+    def adapter(self) -> str:
+        """The adapter that speaks to this kind: its own, else the one that any server takes."""
+        return self.kind if self.kind in adapters.all() else GENERIC
 
 
 def plain_base(url: str, *, path: str = "") -> str:

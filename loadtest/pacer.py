@@ -34,8 +34,8 @@ class Pacer(Protocol):
         """A launched request was resolved."""
         ...
 
-    def stop(self) -> list[Job]:
-        """Launch nothing more. What was due already and never launched."""
+    def stop(self, at: float) -> list[Job]:
+        """Launch nothing more. What was due by ``at`` and never launched."""
         ...
 
 
@@ -64,12 +64,12 @@ class OpenPacer:
     def ended(self, job: Job, at: float, *, success: bool) -> None:
         """Nothing waits for an answer in an open loop."""
 
-    def stop(self) -> list[Job]:
+    def stop(self, at: float) -> list[Job]:
         if self._timer is not None:
             self._timer.cancel()
-        overdue, now = [], self._now()
+        overdue = []
         job = self._next[0] if self._next else None
-        while job is not None and job.intended_at <= now:
+        while job is not None and job.intended_at <= at:
             overdue.append(job)
             job = next(self._jobs, None)
         self._next = None
@@ -120,7 +120,7 @@ class ClosedPacer:
     def ended(self, job: Job, at: float, *, success: bool) -> None:
         self._due(job.index, at + self._process.pause(success=success))
 
-    def stop(self) -> list[Job]:
+    def stop(self, at: float) -> list[Job]:  # noqa: ARG002
         """A slot whose turn had not come yet has offered nothing."""
         self._over = True
         for timer in self._timers.values():

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, Self
 import msgspec
 
 from measurement.sample import Sample
+from measurement.sample_json import from_line, to_dict
 from measurement.window import Window
 from schedulers.decision import Decision
 
@@ -24,13 +25,10 @@ SAMPLES = "samples.jsonl"
 WINDOWS = "windows.jsonl"
 TRACE = "trace.jsonl"
 SUMMARY = "summary.json"
-STARTED = "started.json"
+FACTS = "run.json"
 
 _FLUSH_AT = 1 << 20
 """Bytes of one file that are gathered before they are written out of turn."""
-
-_sample_line = msgspec.json.Encoder()
-_read_sample = msgspec.json.Decoder(Sample)
 
 
 class _Lines:
@@ -78,18 +76,20 @@ class Recorder:
         self.close()
 
     def sample(self, sample: Sample) -> None:
-        self._samples.add(_sample_line.encode(sample))
+        self._samples.add(msgspec.json.encode(to_dict(sample)))
 
     def windows(self, windows: Iterable[Window]) -> None:
+        """Written at once; may be called from another thread than the rest."""
         for window in windows:
             self._windows.add(msgspec.json.encode(window.to_json()))
+        self._windows.flush()
 
     def decision(self, decision: Decision) -> None:
         self._trace.add(msgspec.json.encode(decision.to_json()))
 
     def flush(self) -> None:
-        """Write what has gathered; called once a second."""
-        for lines in (self._samples, self._windows, self._trace):
+        """Write the samples and decisions that have gathered; called once a second."""
+        for lines in (self._samples, self._trace):
             lines.flush()
 
     def close(self) -> None:
@@ -100,10 +100,7 @@ class Recorder:
 def read_samples(out: Path) -> Iterator[Sample]:
     """Every whole sample in a run's directory, one at a time."""
     for line in _whole_lines(out / SAMPLES):
-        try:
-            yield _read_sample.decode(line)
-        except msgspec.DecodeError:
-            continue
+        yield from_line(line)
 
 
 def read_windows(out: Path) -> list[Window]:

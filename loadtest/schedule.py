@@ -65,7 +65,7 @@ WHOLE = Slice()
 class Schedule:
     """What is asked and when, for one arrival process, workload and seed."""
 
-    def __init__(  # noqa: PLR0913 - the facts that fix a schedule
+    def __init__(
         self,
         arrivals: ArrivalProcess,
         workload: Workload,

@@ -161,6 +161,11 @@ class CohortBuilder:
         self._tenant(tenant)["offered"] += 1
 
     def resolved(self, sample: Sample, judgement: Judgement) -> None:
+        """Count what became of one that was offered, and record its latencies."""
+        self.count(sample, judgement)
+        self._record(sample)
+
+    def count(self, sample: Sample, judgement: Judgement) -> None:
         """Count what became of one that was offered."""
         if not self.pending:
             raise ValueError(f"request {sample.index} has an outcome but was never offered")
@@ -177,7 +182,6 @@ class CohortBuilder:
             _count(self._missed_by, metric)
         for metric in judgement.unmeasured:
             _count(self._unmeasured, metric)
-        self._record(sample)
 
     def freeze(self) -> Cohort:
         """The cohort so far."""

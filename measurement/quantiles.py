@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from measurement.batch_means import effective_n
-from measurement.proportion import lower_bound, upper_bound
+from measurement.beta import binomial_cdf
 from measurement.rank import rank
 
 PERCENTS = (50.0, 90.0, 95.0, 99.0)
@@ -86,11 +87,11 @@ class Quantiles:
         ordered = Ordered.of(values, weights=weights)
         if not ordered.n:
             return cls()
-        found = {f"p{p:g}": scale * ordered.at(rank(ordered.n, p)) for p in PERCENTS}
+        found = {f"p{p:g}": round(scale * ordered.at(rank(ordered.n, p)), 9) for p in PERCENTS}
         small = {f"p{p:g}" for p in PERCENTS if ordered.n < minimum_n(p)}
         return cls(
             n=ordered.n,
-            max=scale * ordered.at(ordered.n),
+            max=round(scale * ordered.at(ordered.n), 9),
             rough={name: value for name, value in found.items() if name in small},
             **{name: value for name, value in found.items() if name not in small},
         )
@@ -137,43 +138,51 @@ class Interval:
 def order_statistic_interval(values: ArrayLike, percent: float) -> Interval:
     """From ranks alone, and right only if the values are independent: labelled so.
 
-    On independent values it covers 95 to 97 %; on the sojourn times of an M/M/1 queue at load
-    0.9, a fifth of that.
+    On independent values it covers 94 to 97 %. On times in an M/M/1 queue it covers 47 to 74 % at
+    load 0.5, and 4 to 16 % at load 0.9.
     """
     ordered = Ordered.of(values)
     return _interval(ordered, percent, ordered.n, "order statistics, if independent")
 
 
-def batch_means_interval(
-    values_in_order: Sequence[float] | NDArray[Any], percent: float
-) -> Interval:
-    """The interval shown by default: ranks at the effective n of "is it over the percentile?".
+def batch_means_interval(values_in_order: ArrayLike, percent: float) -> Interval:
+    """The interval shown by default: order statistics at the effective n.
 
-    The values come in order of intended start. Coverage measured: docs/metrics.md, and the tests.
+    That is the effective n of "no more than the percentile's value", by batch means over the
+    values in order of intended start. Coverage as measured (table in docs/metrics.md): 95 to 98 %
+    on independent values; over 10,000 times in an M/M/1 queue 95 to 96 % at load 0.5 and 89 to
+    95 % at load 0.9, where the run holds few busy periods. An effective n that is too small for
+    the percentile leaves the end open.
     """
-    ordered = Ordered.of(values_in_order)
+    values = np.asarray(values_in_order, dtype=np.float64)
+    ordered = Ordered.of(values)
     value = ordered.percentile(percent)
-    if value is None:
-        return Interval(None, None, 0, 0.0, "batch means")
-    below = np.asarray(values_in_order, dtype=np.float64) <= value
-    worth = effective_n(np.ones(len(below)), below)
+    worth = 0.0 if value is None else effective_n(np.ones(len(values)), values <= value)
     return _interval(ordered, percent, worth, "batch means")
 
 
 def _interval(ordered: Ordered, percent: float, worth: float, method: str) -> Interval:
-    """Ranks whose shares are the Clopper–Pearson bounds of ``percent`` at an n of ``worth``."""
-    if not ordered.n:
-        return Interval(None, None, 0, 0.0, method)
-    share = percent / 100
-    low = math.floor(ordered.n * lower_bound(share * worth, worth, 0.975))
-    high = math.ceil(ordered.n * upper_bound(share * worth, worth, 0.975)) + 1
-    reach = math.log(0.025)
-    no_low = worth * math.log1p(-share) > reach
-    no_high = worth * math.log(share) > reach
+    """The ranks that hold for ``worth`` independent values, stretched to the n there are."""
+    size = math.floor(worth)
+    if not size:
+        return Interval(None, None, ordered.n, worth, method)
+    below, above = _ranks(size, percent / 100)
+    low = math.floor((below - 1) * ordered.n / size) + 1
+    high = math.ceil(above * ordered.n / size)
     return Interval(
-        low=None if no_low or low < 1 else ordered.at(low),
-        high=None if no_high or high > ordered.n else ordered.at(high),
+        low=ordered.at(low) if below >= 1 else None,
+        high=ordered.at(high) if above <= size else None,
         n=ordered.n,
         effective_n=worth,
         method=method,
     )
+
+
+def _ranks(n: int, share: float) -> tuple[int, int]:
+    """Ranks that the share's quantile lies under, and over, with at most 2.5 % each.
+
+    Rank 0 and rank n + 1 stand for "no value is low enough", "no value is high enough".
+    """
+    below = bisect_right(range(n), 0.025, key=lambda k: binomial_cdf(k, n, share))
+    above = bisect_left(range(n), 0.975, key=lambda k: binomial_cdf(k, n, share)) + 1
+    return below, above

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from enum import StrEnum
-from zlib import crc32
+from hashlib import blake2b
 
 from documents.fields import parameter
 from documents.problem import DocumentError, Problem
@@ -52,7 +52,8 @@ class Faults:
 
     def strike(self, index: int) -> Fault | None:
         """The fault of the ``index``-th request."""
-        lot = crc32(f"{self.seed}:{index}".encode()) / 2**32
+        drawn = blake2b(f"{self.seed}:{index}".encode(), digest_size=8).digest()
+        lot = int.from_bytes(drawn) / 2**64
         for fault in Fault:
             lot -= getattr(self, fault.value)
             if lot < 0:

@@ -28,6 +28,7 @@ class Timer(Protocol):
 
 CallAt = Callable[[float, Callable[[], None]], Timer]
 OnStep = Callable[[Step, float], None]
+"""Called with each step once it is told, and how late its last token was."""
 
 
 class RealTimeHost:
@@ -54,7 +55,10 @@ class RealTimeHost:
         return sequence
 
     def abort(self, request_id: str) -> bool:
-        """Forget a request whose client has gone; False if it was over."""
+        """Forget a request whose client has gone, at once; False if it was over.
+
+        At once is by the real clock: a host that is behind stops a little early in model time.
+        """
         if self._listeners.pop(request_id, None) is None:
             return False
         self.engine.abort(request_id)
@@ -81,15 +85,14 @@ class RealTimeHost:
         now = self._clock()
         if self.step is not None and self.step.end <= now:
             step, self.step = self.step, None
-            self._tell(step, now - step.end)
+            self._tell(step)
         if self.step is None:
             due = self.engine.next_step_at()
             if due is not None and due <= now:
                 self.step = self.engine.step(due)
         self._arm()
 
-    def _tell(self, step: Step, lag: float) -> None:
-        self._on_step(step, lag)
+    def _tell(self, step: Step) -> None:
         finished = {sequence.request.id for sequence in step.finished}
         for sequence in step.emitted:
             name = sequence.request.id
@@ -97,3 +100,4 @@ class RealTimeHost:
             listener = self._listeners.pop(name, None) if last else self._listeners.get(name)
             if listener is not None:
                 listener.token(last=last)
+        self._on_step(step, self._clock() - step.end)

@@ -19,10 +19,17 @@ NATURAL_MEDIAN = 200
 NATURAL_SIGMA = 0.7
 """Answers that may end by themselves: log-normal lengths, by default this median and spread."""
 
-WORDS = ["able", "area", "away", "back", "bank", "base", "bear", "best", "blue", "boat", "body", "book", "both", "call", "calm", "camp", "card", "care", "case", "city", "cold", "cool", "copy", "corn", "cost", "crew", "dark", "data", "dawn", "deal", "deep", "desk", "door", "down", "draw", "east", "easy", "edge", "even", "face", "fact", "fair", "fall", "farm", "fast", "felt", "file", "find", "fire", "fish", "flat", "flow", "food", "form", "free", "from", "full", "game", "gate", "give", "glad", "goal", "gold", "good", "gray", "grew", "grow", "half", "hall", "hand", "hard", "head", "hear", "heat", "help", "here", "high", "hill", "hold", "home", "hope", "hour", "idea", "into", "iron", "item", "join", "just", "keep", "kind", "know", "lake", "land", "last", "late", "lead", "leaf", "left", "less", "life", "lift", "like", "line", "list", "live", "long", "look", "lost", "made", "main", "make", "many"]
+_VOCABULARY = """
+able area away back bank base bear best blue boat body book both call calm camp card care case
+city cold cool copy corn cost crew dark data dawn deal deep desk door down draw east easy edge
+even face fact fair fall farm fast felt file find fire fish flat flow food form free from full
+game gate give glad goal gold good gray grew grow half hall hand hard head hear heat help here
+high hill hold home hope hour idea into iron item join just keep kind know lake land last late
+lead leaf left less life lift like line list live long look lost made main make many
+"""
 WIDTH = 5
 """Characters of one token of an answer: a space and a word."""
-PIECES = tuple(f" {word}" for word in WORDS)
+PIECES = tuple(f" {word}" for word in _VOCABULARY.split())
 
 
 def count_tokens(text: str) -> int:

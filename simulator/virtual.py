@@ -21,6 +21,11 @@ class Arrival:
     output_tokens: int
     cancelled_at: float | None = None
 
+    @property
+    def left_at(self) -> float | None:
+        """When its client went away: not before it came."""
+        return None if self.cancelled_at is None else max(self.at, self.cancelled_at)
+
 
 @dataclass(frozen=True, slots=True)
 class Served:
@@ -29,13 +34,14 @@ class Served:
     index: int
     arrived_at: float
     prompt_tokens: int
-    output_tokens: int
+    output_tokens: int = 0
     """Tokens said, which is less than asked for where the client went away."""
-    scheduled_at: float | None
-    first_token_at: float | None
-    last_token_at: float | None
-    finished: bool
-    preemptions: int
+    scheduled_at: float | None = None
+    first_token_at: float | None = None
+    last_token_at: float | None = None
+    """When the answer was whole; None unless it finished."""
+    finished: bool = False
+    preemptions: int = 0
     refused: str = ""
     """The limit that turned it away."""
 
@@ -53,9 +59,7 @@ class Served:
     @property
     def e2e(self) -> float | None:
         """From arrival to the last token; None unless it finished."""
-        if not self.finished or self.last_token_at is None:
-            return None
-        return self.last_token_at - self.arrived_at
+        return None if self.last_token_at is None else self.last_token_at - self.arrived_at
 
 
 def replay(
@@ -97,8 +101,8 @@ def replay(
 def _events(arrivals: list[Arrival]) -> list[tuple[float, int, bool]]:
     events = [(arrival.at, place, False) for place, arrival in enumerate(arrivals)]
     for place, arrival in enumerate(arrivals):
-        if arrival.cancelled_at is not None:
-            events.append((max(arrival.cancelled_at, arrival.at), place, True))
+        if arrival.left_at is not None:
+            events.append((arrival.left_at, place, True))
     return sorted(events, key=lambda event: (event[0], event[2]))
 
 
@@ -111,17 +115,21 @@ def _add(engine: Engine, arrival: Arrival, place: int, when: float) -> Sequence 
 
 
 def _served(index: int, arrival: Arrival, taken: Sequence | str) -> Served:
-    refused = taken if isinstance(taken, str) else ""
-    sequence = None if isinstance(taken, str) else taken
+    if isinstance(taken, str):
+        return Served(index, arrival.at, arrival.prompt_tokens, refused=taken)
+    # The engine has the token of a running step already; who left before its end never got it.
+    last = taken.last_token_at
+    unsaid = last is not None and arrival.left_at is not None and last > arrival.left_at
+    said = taken.emitted - 1 if unsaid else taken.emitted
+    finished = taken.phase is Phase.FINISHED and not unsaid
     return Served(
-        index=index,
-        arrived_at=arrival.at,
-        prompt_tokens=arrival.prompt_tokens,
-        output_tokens=0 if sequence is None else sequence.emitted,
-        scheduled_at=None if sequence is None else sequence.scheduled_at,
-        first_token_at=None if sequence is None else sequence.first_token_at,
-        last_token_at=None if sequence is None else sequence.last_token_at,
-        finished=sequence is not None and sequence.phase is Phase.FINISHED,
-        preemptions=0 if sequence is None else sequence.preemptions,
-        refused=refused,
+        index,
+        arrival.at,
+        arrival.prompt_tokens,
+        output_tokens=said,
+        scheduled_at=taken.scheduled_at,
+        first_token_at=taken.first_token_at if said else None,
+        last_token_at=last if finished else None,
+        finished=finished,
+        preemptions=taken.preemptions,
     )

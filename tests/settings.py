@@ -2,11 +2,14 @@
 
 import os
 import tempfile
+from pathlib import Path
 
 os.environ.setdefault("HEADWAY_EMBEDDED", "1")
 os.environ.setdefault("SECRET_KEY", "for-tests-only-" + "x" * 50)
 os.environ.setdefault("REDIS_URL", "memory://")
-os.environ.setdefault("HEADWAY_DATA_DIR", tempfile.mkdtemp(prefix="headway-tests-"))
+_directory = tempfile.TemporaryDirectory(prefix="headway-tests-")  # goes when the tests end
+os.environ.setdefault("HEADWAY_DATA_DIR", _directory.name)
+(Path(os.environ["HEADWAY_DATA_DIR"]) / "static").mkdir(exist_ok=True)
 
 from controlplane.settings import *
 
@@ -15,3 +18,6 @@ STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
+
+# A file, so that threads and child processes meet the same locks as in real use.
+DATABASES["default"]["TEST"] = {"NAME": str(DATA_DIR / "tests.sqlite3")}  # noqa: F405

@@ -12,7 +12,7 @@ from controlplane.api import serializers as out
 from controlplane.api.resource import Resource
 from controlplane.catalogue.documents import EndpointDocument, TenantDocument
 from controlplane.catalogue.models import Endpoint, Policy, Slo, Tenant, Workload
-from controlplane.catalogue.services import endpoints, lines, tenants, workloads
+from controlplane.catalogue.services import endpoints, lines, probing, tenants, workloads
 from controlplane.sealing import Secret
 from documents.parse import build, unknown_keys
 from documents.problem import DocumentError, Problem
@@ -103,7 +103,7 @@ class EndpointProbe(EndpointKind):
 
     @extend_schema(request=None, responses=out.EndpointOut)
     def post(self, request: Request, ref: str) -> Response:  # noqa: ARG002
-        row = endpoints.probe_endpoint(actor=self.actor, endpoint=self.find(ref))
+        row = probing.probe_endpoint(actor=self.actor, endpoint=self.find(ref))
         return self.answer(row)
 
 

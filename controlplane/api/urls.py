@@ -6,6 +6,7 @@ from django.urls import URLPattern, path
 from drf_spectacular.views import SpectacularAPIView
 
 from controlplane.api import catalogue as kinds
+from controlplane.api import runs
 from controlplane.api import serializers as given
 from controlplane.api.authentication import BearerAuthentication, PageSession
 from controlplane.api.permissions import SignedIn
@@ -47,4 +48,8 @@ urlpatterns = [
     *_versions(kinds.SloKind, "slos"),
     *_kind(kinds.PolicyKind, given.DocumentIn, "policies"),
     *_versions(kinds.PolicyKind, "policies"),
+    path("runs", runs.Runs.as_view(), name="runs"),
+    path("runs/<uuid:run_id>", runs.OneRun.as_view(), name="run"),
+    path("runs/<uuid:run_id>/cancel", runs.CancelRun.as_view(), name="run-cancel"),
+    path("runs/<uuid:run_id>/windows", runs.RunWindows.as_view(), name="run-windows"),
 ]

@@ -6,15 +6,17 @@ and nothing more, so the memory of a long run stays bounded.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import cache, reduce
 from typing import Any
 
-from controlplane.runs.panels.base import Number, Row, Source, columns
+from controlplane.runs import shares
+from controlplane.runs.panels.base import Column, Number, Row, Source
+from controlplane.runs.panels.base import columns as panel_columns
 from documents import canonical
-from measurement.cohort import HISTOGRAMS, Cohort
-from measurement.histogram import Histogram
+from measurement.cohort import Cohort
 from measurement.window import Window, roll_up
 
 EVENT_STEPS = (1, 10, 60, 600)
@@ -37,10 +39,15 @@ def cohort_step(seconds: float) -> int:
     return max(fits, default=COHORT_STEPS[0])
 
 
+@cache
+def columns_of(source: Source) -> Mapping[str, Column]:
+    """A table's columns in order: what panels draw, and what tiles count."""
+    return panel_columns(source) | (shares.COLUMNS if source == "cohorts" else {})
+
+
 def layout() -> str:
     """A name for what the columns are now; stored rows under another name are made anew."""
-    keys: list[list[str]] = [list(columns(source)) for source in ("events", "cohorts")]
-    return canonical.sha256(keys)[:12]
+    return canonical.sha256([list(columns_of("events")), list(columns_of("cohorts"))])[:12]
 
 
 @dataclass(slots=True)
@@ -53,13 +60,17 @@ class Table:
     seqs: dict[int, int] = field(default_factory=dict)
     _buckets: dict[int, dict[int, Window]] = field(default_factory=dict)
     _done: set[int] = field(default_factory=set)
+    since: float = 0.0
+    """Where warm-up ends: what was intended before is drawn, and not counted."""
+    until: int | None = None
+    """The first second in which nothing is due any more: there are no cohorts in the drain."""
     _settled: Cohort = field(default_factory=Cohort)
     """Counts of the finished buckets."""
 
     def take(self, window: Window) -> int | None:
-        """Put a window into its bucket; the bucket's start, or None when that is finished."""
+        """Put a window into its bucket; the bucket's start, or None when it belongs in none."""
         at = window.index // self.step * self.step
-        if at in self._done:
+        if at in self._done or (self.until is not None and window.index >= self.until):
             return None
         bucket = self._buckets.setdefault(at, {})
         known = bucket.get(window.index)
@@ -70,11 +81,12 @@ class Table:
     def roll(self, at: int, *, ended: bool = False) -> bool:
         """Make the bucket's row anew; True when that changed it."""
         bucket = self._buckets[at]
-        complete = len(bucket) == self.step and all(window.final for window in bucket.values())
+        whole = self.step if self.until is None else min(self.step, self.until - at)
+        complete = len(bucket) == whole and all(window.final for window in bucket.values())
         if complete or ended:
             self._done.add(at)
             del self._buckets[at]
-            self._settled = _counts(bucket.values(), self._settled)
+            self._settled = self._counted(bucket.values())
         values = self._values(bucket, open_=not (complete or ended))
         if self.rows.get(at) == values:
             return False
@@ -84,7 +96,7 @@ class Table:
     def _values(self, bucket: Mapping[int, Window], *, open_: bool) -> list[Number]:
         (joined,) = roll_up(bucket.values(), float(self.step))
         merged = replace(joined, width=sum(window.width for window in bucket.values()))
-        read: list[Number] = [column(merged) for column in columns(self.source).values()]
+        read: list[Number] = [column(merged) for column in columns_of(self.source).values()]
         if self.source == "events":
             return read
         return [int(open_), merged.cohort.e2e.count, *read]
@@ -96,11 +108,15 @@ class Table:
     def counts(self) -> Cohort:
         """What has become of every request so far; counts only."""
         open_now = (window for bucket in self._buckets.values() for window in bucket.values())
-        return _counts(open_now, self._settled)
+        return self._counted(open_now)
+
+    def _counted(self, windows: Iterable[Window]) -> Cohort:
+        kept = (w.cohort.without_histograms() for w in windows if w.start >= self.since)
+        return reduce(Cohort.merge, kept, self._settled)
 
     def shown(self) -> list[Row]:
         """The rows as panels read them."""
-        keys = list(columns(self.source))
+        keys = list(columns_of(self.source))
         skip = 0 if self.source == "events" else 2
         return [
             Row(
@@ -114,22 +130,16 @@ class Table:
 
     def changed(self, since: int) -> list[list[Number]]:
         """Rows changed after that seq, as the page takes them."""
-        return [
-            [at, *values] for at, values in sorted(self.rows.items()) if self.seqs[at] > since
-        ]
-
-
-def _counts(windows: Iterable[Window], so_far: Cohort) -> Cohort:
-    plain = (replace(window.cohort, **dict.fromkeys(HISTOGRAMS, Histogram())) for window in windows)
-    return reduce(Cohort.merge, plain, so_far)
+        return [[at, *values] for at, values in sorted(self.rows.items()) if self.seqs[at] > since]
 
 
 class Board:
     """Both tables of one run."""
 
-    def __init__(self, duration_s: float) -> None:
+    def __init__(self, duration_s: float, *, warm_up_s: float = 0.0) -> None:
         self.events = Table("events", event_step(duration_s))
-        self.cohorts = Table("cohorts", cohort_step(duration_s))
+        last = math.ceil(duration_s)
+        self.cohorts = Table("cohorts", cohort_step(duration_s), since=warm_up_s, until=last)
 
     @property
     def tables(self) -> tuple[Table, Table]:

@@ -36,18 +36,27 @@ class Garbage(ValueError):  # noqa: N818 - the line is the garbage
 
 def environment(credential: str) -> dict[str, str]:
     """What the worker may see: enough to run Python, and the engine's key; no secret of ours."""
-    kept = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "VIRTUAL_ENV", "PYTHONPATH", "SSL_CERT_FILE")
+    kept = (
+        "PATH",
+        "HOME",
+        "LANG",
+        "LC_ALL",
+        "TMPDIR",
+        "VIRTUAL_ENV",
+        "PYTHONPATH",
+        "SSL_CERT_FILE",
+    )
     environ = {name: os.environ[name] for name in kept if name in os.environ}
     if credential:
         environ["HEADWAY_API_KEY"] = credential
     return environ
 
 
-def command(scenario: Path, out_dir: Path, *, egress: Sequence[str]) -> list[str]:
-    """How the worker is called."""
+def command(scenario: Path, out_dir: Path, *, allow: Sequence[object]) -> list[str]:
+    """How the worker is called: public addresses, and the networks in ``allow``."""
     call = [sys.executable, "-m", "loadtest.worker"]
-    call += ["--scenario", str(scenario), "--out", str(out_dir)]
-    return call + ["--egress", ",".join(egress)]
+    call += ["--scenario", str(scenario), "--out", str(out_dir), "--egress", "public"]
+    return call + [word for network in allow for word in ("--allow", str(network))]
 
 
 class Child:
@@ -58,7 +67,7 @@ class Child:
     ) -> None:
         self._errors = errors
         with errors.open("wb") as sink:
-            self._process = subprocess.Popen(  # noqa: S603
+            self._process = subprocess.Popen(
                 argv,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -95,9 +104,9 @@ class Child:
         try:
             message = json.loads(line)
         except ValueError:
-            raise Garbage(line[:200].decode(errors="replace")) from None
+            raise Garbage(line[:200].decode(errors="replace").strip()) from None
         if not isinstance(message, dict) or not isinstance(message.get("type"), str):
-            raise Garbage(line[:200].decode(errors="replace"))
+            raise Garbage(line[:200].decode(errors="replace").strip())
         return message
 
     def cancel(self) -> None:
@@ -106,12 +115,16 @@ class Child:
             self._process.terminate()
 
     def kill(self) -> None:
-        """Stop it and all of its group, now."""
+        """Stop it and all of its group, now. Once it is reaped, its id may be another's."""
+        if self._process.returncode is not None:
+            return
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
 
     def _exited(self) -> bool:
         """Whether it has ended; it is left unreaped, so that its group's id stays taken."""
+        if self._process.returncode is not None:
+            return True
         flags = os.WEXITED | os.WNOWAIT | os.WNOHANG
         return os.waitid(os.P_PID, self._process.pid, flags) is not None
 

@@ -79,9 +79,7 @@ class RunConsumer(AsyncWebsocketConsumer):
         if self._group:
             await self.channel_layer.group_discard(self._group, self.channel_name)
 
-    async def receive(
-        self, text_data: str | None = None, bytes_data: bytes | None = None
-    ) -> None:
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         """A viewer has nothing to say; what comes is left unread."""
 
     async def run_frame(self, event: Mapping[str, Any]) -> None:

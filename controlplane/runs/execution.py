@@ -7,6 +7,7 @@ import logging
 
 from django.conf import settings
 
+from controlplane import egress
 from controlplane.catalogue.services.endpoints import credential_of
 from controlplane.runs import child
 from controlplane.runs.ledger import Ledger, Superseded
@@ -38,7 +39,7 @@ def _spawn(run: Run) -> child.Child:
     scenario = out_dir / "request.json"
     scenario.write_text(json.dumps(run.scenario))
     return child.Child(
-        child.command(scenario, out_dir, egress=settings.EGRESS),
+        child.command(scenario, out_dir, allow=egress.rules().allow),
         environ=child.environment(credential_of(run.endpoint).reveal()),
         errors=out_dir / "worker.log",
         cwd=settings.BASE_DIR,

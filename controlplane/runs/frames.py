@@ -12,9 +12,9 @@ from typing import Any
 from django.utils import timezone
 
 from controlplane.runs import tables, tiles
-from controlplane.runs.board import MOST_ROWS, Board, Table
+from controlplane.runs.board import MOST_ROWS, Board, Table, columns_of
 from controlplane.runs.models import Run
-from controlplane.runs.panels.base import Row, Shown, Source, columns, every
+from controlplane.runs.panels.base import Row, Shown, Source, every
 from controlplane.runs.verdicts import verdict
 from measurement.slo import Slo
 
@@ -30,16 +30,14 @@ def build(
 ) -> Frame:
     """Everything that changed after ``since``; ``full`` when that is everything there is."""
     slo = slo_of(run)
-    shown: dict[Source, Sequence[Row]] = {
-        table.source: table.shown() for table in board.tables
-    }
+    shown: dict[Source, Sequence[Row]] = {table.source: table.shown() for table in board.tables}
     return {
         "type": "frame",
         "full": since <= 0,
         "seq": run.seq,
         "run": state(run),
         "verdict": verdict(run),
-        "tiles": tiles.tiles(run, shown["cohorts"]),
+        "tiles": tiles.tiles(run, shown["cohorts"], slo),
         "events": _table(board.events, since),
         "cohorts": _table(board.cohorts, since),
         "decisions": list(decisions)[-MOST_ROWS:],
@@ -96,8 +94,8 @@ def figures(run: Run) -> dict[str, Any]:
         )
     return {
         "figures": specs,
-        "event_columns": ["t", *columns("events")],
-        "cohort_columns": ["t", "open", "n", *columns("cohorts")],
+        "event_columns": ["t", *columns_of("events")],
+        "cohort_columns": ["t", "open", "n", *columns_of("cohorts")],
     }
 
 
@@ -105,6 +103,11 @@ def slo_of(run: Run) -> Slo | None:
     """The objectives that this run's scenario froze."""
     document = run.scenario.get("slo")
     return Slo.parse(document) if document else None
+
+
+def _counted(run: Run, table: Table) -> list[Row]:
+    """The rows that numbers and sentences are about: warm-up is drawn, and cut."""
+    return [row for row in table.shown() if row.at >= run.warm_up_s]
 
 
 def _table(table: Table, since: int) -> dict[str, Any]:

@@ -125,8 +125,8 @@ def _over_concurrency(endpoint: Endpoint, most: int, scenario: Scenario) -> list
         return [Problem("arrivals.concurrency", slots, allowed)]
     if slots is not None:
         return []
-    law = scenario.policy.law("concurrency") if scenario.policy else None
-    ceiling = None if law is None else getattr(law, "max", getattr(law, "limit", None))
+    spec = (scenario.policy.to_document()["spec"] if scenario.policy else {}).get("concurrency", {})
+    ceiling = spec.get("max", spec.get("limit"))
     if isinstance(ceiling, int) and ceiling <= most:
         return []
     remedy = f"{allowed}; choose a policy whose concurrency limit is at most that"

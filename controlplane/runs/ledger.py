@@ -21,7 +21,7 @@ from controlplane.runs.board import Board, Changed, layout
 from controlplane.runs.models import ACTIVE, Run, RunDecision, RunRow, RunWindow, Status
 from controlplane.runs.tables import FirstErrors, counts
 from loadtest.recorder import SAMPLES
-from loadtest.recover import recover
+from loadtest.recover import NothingLeft, recover
 from measurement.window import Window
 
 log = logging.getLogger(__name__)
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 Message = Mapping[str, Any]
 
 
-class Superseded(RuntimeError):
+class Superseded(RuntimeError):  # noqa: N818 - a state of the run, not a fault
     """Someone else has ended this run."""
 
 
@@ -46,7 +46,7 @@ class Ledger:
         self._run = run
         self._out_dir = out_dir
         self._publish = publish
-        self._board = Board(run.duration_s)
+        self._board = Board(run.duration_s, warm_up_s=run.warm_up_s)
         self._changed: Changed = {"events": set(), "cohorts": set()}
         self._windows: dict[int, tuple[Window, Message]] = {}
         self._decisions: list[Message] = []
@@ -95,14 +95,20 @@ class Ledger:
         self._count()
         self._commit(self._values)
 
-    def finish(self, status: Status, *, summary: Message | None, reason: str) -> None:
-        """The end: verdict, report and status, with what was still unstored, in one go."""
+    def finish(self, status: Status, *, summary: Message | None, reason: str = "") -> None:
+        """The end: verdict, report and status, with what was still unstored, in one go.
+
+        A reason that stands already, such as who cancelled, stays in front.
+        """
         self._note(self._board.close())
         self._count()
-        values = self._values | ending(summary)
-        self._commit(
-            values | {"status": status, "reason": reason[:500], "ended_at": timezone.now()}
-        )
+        told = Run.objects.values_list("reason", flat=True).get(pk=self._run.pk)
+        end = {
+            "status": status,
+            "reason": f"{told} {reason}".strip()[:500],
+            "ended_at": timezone.now(),
+        }
+        self._commit(self._values | ending(summary) | end)
 
     def recovered(self) -> dict[str, Any] | None:
         """A report from what the worker left; None when that is not enough for one."""
@@ -156,8 +162,7 @@ def put_windows(run: Run, windows: Iterable[tuple[Window, Message]]) -> None:
 def put_decisions(run: Run, decisions: Iterable[Message], *, start: int) -> None:
     """Store lines of the controller trace under the run's seq, numbered from ``start``."""
     RunDecision.objects.bulk_create(
-        RunDecision(run=run, n=n, seq=run.seq, data=data)
-        for n, data in enumerate(decisions, start)
+        RunDecision(run=run, n=n, seq=run.seq, data=data) for n, data in enumerate(decisions, start)
     )
 
 
@@ -194,6 +199,6 @@ def recovered(out_dir: Path) -> dict[str, Any] | None:
     """The report of a worker that died, from the files it left."""
     try:
         return recover(out_dir)
-    except (OSError, ValueError, KeyError) as error:
+    except (NothingLeft, OSError, ValueError, KeyError) as error:
         log.warning("nothing to recover in %s: %s", out_dir, error)
         return None

@@ -11,7 +11,13 @@ from django.db.models import F, Q
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from controlplane.catalogue.models import Endpoint, PolicyVersion, SloVersion, TeamQuerySet, Workload
+from controlplane.catalogue.models import (
+    Endpoint,
+    PolicyVersion,
+    SloVersion,
+    TeamQuerySet,
+    Workload,
+)
 from controlplane.ids import uuid7
 from controlplane.teams.models import Team
 
@@ -127,6 +133,10 @@ class Run(models.Model):
     @property
     def duration_s(self) -> float:
         return float(self.scenario["duration_s"])
+
+    @property
+    def warm_up_s(self) -> float:
+        return float(self.scenario.get("warm_up_s", 0.0))
 
     @property
     def elapsed_s(self) -> float:

@@ -18,7 +18,7 @@ def board_of(run: Run) -> Board:
     """The stored rows. Those of an ended run that have other columns than now are made anew."""
     if run.live.get("layout", layout()) != layout() and run.status not in LIVE:
         rebuild(run)
-    board = Board(run.duration_s)
+    board = Board(run.duration_s, warm_up_s=run.warm_up_s)
     for table in board.tables:
         rows = RunRow.objects.filter(run=run, table=table.source)
         board.restore(table.source, rows.values_list("at", "seq", "values"))
@@ -35,7 +35,7 @@ def backfill(run: Run, *, since: int) -> frames.Frame:
 
 def rebuild(run: Run) -> None:
     """Make every row anew from the windows, a few at a time."""
-    board = Board(run.duration_s)
+    board = Board(run.duration_s, warm_up_s=run.warm_up_s)
     documents = RunWindow.objects.filter(run=run).order_by("index").values_list("data", flat=True)
     changed = {table.source: set[int]() for table in board.tables}
     for document in documents.iterator(chunk_size=BATCH):
@@ -53,8 +53,12 @@ def rebuild(run: Run) -> None:
 
 def close_rows(run: Run) -> None:
     """Mark the cohorts of a run that ended without its supervisor: nothing more will come."""
-    board = Board(run.duration_s)
+    board = Board(run.duration_s, warm_up_s=run.warm_up_s)
     rows = RunRow.objects.filter(run=run, table="cohorts")
-    still_open = [(at, seq, [0, *values[1:]]) for at, seq, values in rows.values_list("at", "seq", "values") if values[0]]
+    still_open = [
+        (at, seq, [0, *values[1:]])
+        for at, seq, values in rows.values_list("at", "seq", "values")
+        if values[0]
+    ]
     board.restore("cohorts", still_open)
     put_rows(run, board, {"events": set(), "cohorts": {at for at, _, _ in still_open}})

@@ -219,5 +219,3 @@ def _how(code: int, deadline: str) -> str:
     if code < 0:
         return f"was killed by signal {-code} before it reported"
     return f"ended with code {code} before it reported"
-
-

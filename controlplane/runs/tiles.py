@@ -10,15 +10,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from controlplane.runs import phrases
+from controlplane.runs import phrases, shares
 from controlplane.runs.models import Run
+from controlplane.runs.panels import latency_base as latency
 from controlplane.runs.panels.base import Row
 from controlplane.runs.verdicts import judgement_of
+from measurement.slo import Slo
 
 SPARK_POINTS = 60
 STATUS = {"pass": "ok", "fail": "bad", "inconclusive": "warn"}
-REJECTED = ("rejected_429", "rejected_503", "shed")
-NOT_ERRORS = (*REJECTED, "ok", "truncated", "cancelled")
 
 Facts = Mapping[str, Any]
 
@@ -64,31 +64,30 @@ REFUSED = Look("rejected", "Rejected and shed", "%", 2, 100.0, ceiling=1.0)
 ERRORS = Look("errors", "Errors", "%", 3, 100.0, ceiling=1.0)
 
 
-def tiles(run: Run, cohorts: Sequence[Row]) -> list[dict[str, Any]]:
+def tiles(run: Run, cohorts: Sequence[Row], slo: Slo | None) -> list[dict[str, Any]]:
     """All six, in the order of the page."""
     facts: Facts = run.summary or run.live.get("totals") or {}
     judged = judgement_of(run)
-    known = run.live.get("counts") or {}
     return [
-        _tile(ATTAINMENT, _attainment(run, facts, judged, cohorts)),
+        _tile(ATTAINMENT, _attainment(facts, judged, cohorts, slo)),
         _tile(GOODPUT, _goodput(facts, cohorts)),
-        _tile(TTFT, _latency("ttft", facts, judged, cohorts)),
-        _tile(TPOT, _latency("tpot", facts, judged, cohorts)),
-        _tile(REFUSED, _share(known, judged, REJECTED)),
-        _tile(ERRORS, _share(known, judged, _error_names(known))),
+        _tile(TTFT, _latency("ttft", facts, judged, cohorts, slo)),
+        _tile(TPOT, _latency("tpot", facts, judged, cohorts, slo)),
+        _tile(REFUSED, _share(cohorts, "refused")),
+        _tile(ERRORS, _share(cohorts, "failed")),
     ]
 
 
-def _attainment(run: Run, facts: Facts, judged: Facts, cohorts: Sequence[Row]) -> Reading:
-    slo = run.scenario.get("slo")
+def _attainment(facts: Facts, judged: Facts, cohorts: Sequence[Row], slo: Slo | None) -> Reading:
+    joint = _objective(judged, "joint")
     return Reading(
-        value=facts.get("attainment"),
+        value=judged.get("attainment", facts.get("attainment")),
         n=judged.get("n", facts.get("offered")),
-        low=judged.get("lower"),
-        high=judged.get("upper"),
-        effective_n=judged.get("effective_n"),
-        target=slo["spec"]["target"] if slo else None,
-        status=STATUS.get(str(judged.get("outcome")), "none") if slo else "none",
+        low=facts.get("attainment_low"),
+        high=facts.get("attainment_high"),
+        effective_n=_whole(judged.get("effective_n")),
+        target=slo.target if slo else None,
+        status=STATUS.get(str(joint.get("outcome")), "none"),
         spark=_spark(cohorts, "attainment_percent", 0.01),
     )
 
@@ -101,35 +100,47 @@ def _goodput(facts: Facts, cohorts: Sequence[Row]) -> Reading:
     )
 
 
-def _latency(metric: str, facts: Facts, judged: Facts, cohorts: Sequence[Row]) -> Reading:
+def _latency(
+    metric: str, facts: Facts, judged: Facts, cohorts: Sequence[Row], slo: Slo | None
+) -> Reading:
     found: Facts = facts.get(f"{metric}_ms") or {}
-    objective = _objective(judged, f"{metric}_ms")
-    low, high = found.get("p99_interval") or (None, None)
+    rough: Facts = found.get("rough") or {}
+    n = found.get("n") or 0
+    interval: Facts = ((facts.get("intervals") or {}).get(f"{metric}_ms") or {}).get("p99") or {}
     return Reading(
-        value=found.get("p99"),
-        n=found.get("n"),
-        low=low,
-        high=high,
-        target=objective.get("max"),
-        status=STATUS.get(str(objective.get("outcome")), "none"),
-        enough=bool(found.get("n", 0) >= 368),
+        value=rough.get("p99") if found.get("p99") is None else found["p99"],
+        n=n,
+        low=interval.get("low"),
+        high=interval.get("high"),
+        effective_n=_whole(interval.get("effective_n")),
+        target=latency.limit(slo, f"{metric}_ms"),
+        status=STATUS.get(str(_objective(judged, f"{metric}_ms").get("outcome")), "none"),
+        enough=n >= latency.NEEDED["p99"],
         spark=_spark(cohorts, f"{metric}_p99"),
     )
 
 
-def _share(known: Facts, judged: Facts, names: Sequence[str]) -> Reading:
-    offered, outcomes = known.get("offered") or 0, known.get("outcomes") or {}
-    n = sum(outcomes.get(name, 0) for name in names)
-    return Reading(value=n / offered if offered else None, n=offered)
-
-
-def _error_names(known: Facts) -> list[str]:
-    return [name for name in known.get("outcomes") or {} if name not in NOT_ERRORS]
+def _share(cohorts: Sequence[Row], key: str) -> Reading:
+    share = shares.share(cohorts, key)
+    low, high = share.interval() if share.n else (None, None)
+    return Reading(
+        value=share.value,
+        n=share.n,
+        low=low,
+        high=high,
+        effective_n=_whole(share.effective_n if share.n else None),
+        spark=shares.course(cohorts[-SPARK_POINTS:], key),
+    )
 
 
 def _objective(judged: Facts, metric: str) -> Facts:
+    """The judgement's row on one metric; "joint" for all objectives together."""
     objectives = judged.get("objectives") or ()
     return next((one for one in objectives if one.get("metric") == metric), {})
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None else round(value)
 
 
 def _spark(rows: Sequence[Row], key: str, scale: float = 1.0) -> list[float | None]:

@@ -38,11 +38,13 @@ def judgement_of(run: Run) -> Mapping[str, Any]:
 
 
 def verdict(run: Run) -> dict[str, str]:
-    """Outcome for the colour, word, state and reasons; ``none`` when there is nothing to judge by."""
+    """Outcome for the colour, word, state and reasons; ``none`` when nothing can be judged."""
     judged = judgement_of(run)
     outcome = str(judged.get("outcome", ""))
     because = str(judged.get("because", ""))
-    detail = " ".join(str(reason) for reason in judged.get("reasons", ()) if reason != because)
+    notes = (run.summary or {}).get("notes", ())
+    more = [*notes, *judged.get("reasons", ()), *judged.get("warnings", ())]
+    detail = " ".join(str(reason) for reason in more if str(reason) not in because)
     state = "so far" if run.is_live else "final"
     word, said = WITHOUT[Status(run.status)]
     stopped = run.status in (Status.CANCELLED, Status.LOST, Status.FAILED, Status.CANCELLING)

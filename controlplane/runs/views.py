@@ -78,7 +78,9 @@ def preview(request: HttpRequest) -> JsonResponse:
     if form.is_valid():
         try:
             scenario = form.launch().scenario()
-            return JsonResponse({"duration_s": scenario.duration_s, **preview_of(scenario).to_json()})
+            return JsonResponse(
+                {"duration_s": scenario.duration_s, **preview_of(scenario).to_json()}
+            )
         except DocumentError as error:
             form.tell(error)
     return JsonResponse({"errors": form.errors}, status=422)

@@ -99,7 +99,7 @@ class Connection(asyncio.Protocol):
         try:
             self._hand_on(exchange, at)
         except DecodingError as error:
-            fault = str(error)
+            exchange.end(Outcome.MALFORMED, str(error), at=at)
         except Exception as error:  # noqa: BLE001 - a sink's defect belongs to the caller
             exchange.defect(error)
             return

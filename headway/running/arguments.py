@@ -110,16 +110,21 @@ def _policy(text: str) -> Mapping[str, Any]:
 
 
 def _set(policy: Any, changes: list[str]) -> Any:
-    """``concurrency.limit=64`` and the like, on a policy document."""
+    """``concurrency.limit=64`` and the like on a policy document, all of them before any check."""
     if not changes:
         return policy
     if policy is None:
         raise DocumentError([Problem("policy", None, "--policy-set needs a --policy")])
-    parsed = Policy.parse(policy)
+    changed = Policy.parse(policy).to_document()
     for change in changes:
         path, _, value = change.partition("=")
-        parsed = parsed.with_parameter(path.strip(), parse_yaml(value))
-    return parsed.to_document()
+        point, _, name = path.strip().removeprefix("spec.").partition(".")
+        if point not in changed["spec"]:
+            filled = ", ".join(changed["spec"])
+            message = f"{point!r} is no decision point of this policy; it fills: {filled}"
+            raise DocumentError([Problem("policy", change, message)])
+        changed["spec"][point][name] = parse_yaml(value)
+    return changed
 
 
 def _named(text: str, known: Mapping[str, Mapping[str, Any]], what: str) -> Mapping[str, Any]:

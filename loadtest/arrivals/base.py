@@ -17,7 +17,7 @@ Instants = NDArray[np.float64]
 
 
 class ArrivalProcess(Protocol):
-    """A frozen dataclass of parameters. ``open_loop`` says which of the two questions it answers."""
+    """A frozen dataclass of parameters; ``open_loop`` says which of the two it is."""
 
     name: ClassVar[str]
     summary: ClassVar[str]

@@ -71,7 +71,7 @@ class Connection(asyncio.Protocol):
             cause = error.__context__
             self._refuse(cause if isinstance(cause, ApiError) else ApiError(400, "Bad request"))
         except httptools.HttpParserUpgrade:
-            self._refuse(ApiError(400, "Upgrades are not taken"))
+            self._read_no_more()  # the request before the upgrade has its answer; no more is read
         except httptools.HttpParserError as error:
             self._refuse(ApiError(400, f"Not HTTP: {error}"))
         else:
@@ -123,24 +123,32 @@ class Connection(asyncio.Protocol):
     def _next(self) -> None:
         """Hand the next request that waits to the app."""
         self._exchange = None
-        if not self._pending or self._transport is None or self._transport.is_closing():
+        transport = self._transport
+        if transport is None or transport.is_closing():
             return
-        request, keep_alive, chunked = self._pending.popleft()
-        self._exchange = exchange = Exchange(
-            self._transport, keep_alive=keep_alive, chunked=chunked, done=self._next
-        )
-        self._app(request, exchange)
+        if self._pending:
+            request, keep_alive, chunked = self._pending.popleft()
+            self._exchange = exchange = Exchange(
+                transport, keep_alive=keep_alive, chunked=chunked, done=self._next
+            )
+            self._app(request, exchange)
+        elif self._refused:
+            transport.close()
+
+    def _read_no_more(self) -> None:
+        """Close once what was asked before is answered."""
+        self._refused = True
+        if self._exchange is None and self._transport is not None:
+            self._transport.close()
 
     def _refuse(self, error: ApiError) -> None:
-        """Answer what can't be read, and read no more of it."""
-        self._refused = True
-        if self._transport is None or self._transport.is_closing():
-            return
-        if self._exchange is None:
+        """Answer what can't be read, if nothing is being said, and read no more."""
+        transport = self._transport
+        if self._exchange is None and transport is not None and not transport.is_closing():
             body = error.body()
             fields = [("content-type", JSON), ("content-length", str(len(body)))]
-            self._transport.write(head(error.status, [*fields, ("connection", "close")]) + body)
-        self._transport.close()
+            transport.write(head(error.status, [*fields, ("connection", "close")]) + body)
+        self._read_no_more()
 
 
 def _head_too_large() -> ApiError:

@@ -101,7 +101,7 @@ class Ran:
         return counts
 
 
-def run(  # noqa: PLR0913 - what a test may turn
+def run(
     engine: FakeEngine,
     *,
     duration: float = 10.0,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loadtest.inflight import Flight
@@ -16,10 +16,11 @@ def reconcile(ran: Ran) -> None:
     """Each offered request has exactly one outcome, in the samples and in the windows alike."""
     indices = [sample.index for sample in ran.samples]
     assert len(set(indices)) == len(indices) == ran.driver.offered
-    (whole,) = roll_up(ran.windows, 3_600.0, ended=True)
-    assert whole.cohort.offered == len(indices)
-    assert whole.cohort.pending == 0
-    assert {str(k): v for k, v in whole.cohort.outcomes.items()} == ran.outcomes
+    for whole in roll_up(ran.windows, 3_600.0, ended=True):
+        assert whole.cohort.offered == len(indices)
+        assert whole.cohort.pending == 0
+        assert {str(k): v for k, v in whole.cohort.outcomes.items()} == ran.outcomes
+    assert ran.windows or not indices
     assert ran.engine.open == 0
     assert ran.driver.in_flight == 0
     assert ran.limiter is None or (ran.limiter.in_flight, ran.limiter.waiting) == (0, 0)
@@ -41,7 +42,7 @@ def test_times_are_measured_from_the_intended_start() -> None:
 
 
 def test_what_the_policy_holds_is_hold_and_not_the_clients_lag() -> None:
-    ran = run(FakeEngine(lambda _: (1.0, 0.0, Outcome.OK)), limit=2)
+    ran = run(FakeEngine(lambda _: (1.0, 0.0, Outcome.OK)), limit=2, drain=600)
     reconcile(ran)
     assert ran.engine.most_open == 2
     held = max(ran.samples, key=lambda sample: sample.hold or 0.0)
@@ -53,9 +54,10 @@ def test_what_the_policy_holds_is_hold_and_not_the_clients_lag() -> None:
 def test_a_short_stall_of_the_client_is_charged_as_lag_and_never_re_anchors() -> None:
     ran = run(FakeEngine(), stall=(2.05, 0.5))
     reconcile(ran)
-    lags = [sample.client_lag or 0.0 for sample in ran.samples]
+    samples = sorted(ran.samples, key=lambda sample: sample.index)
+    lags = [sample.client_lag or 0.0 for sample in samples]
     assert max(lags) == pytest.approx(0.45, abs=0.01)
-    assert [s.intended_at for s in ran.samples] == pytest.approx([i / 10 for i in range(100)])
+    assert [sample.intended_at for sample in samples] == pytest.approx([i / 10 for i in range(100)])
     assert lags[40:] == pytest.approx([0.0] * 60, abs=1e-6)
 
 
@@ -160,10 +162,13 @@ def test_the_event_side_counts_what_was_sent_and_received() -> None:
     assert whole.events.in_flight_max == 2
 
 
+@settings(deadline=None)
 @given(
     outcomes=st.lists(
         st.tuples(
-            st.floats(0, 5), st.floats(0, 0.5), st.sampled_from(["ok", "connect", "rejected_503"])
+            st.floats(0.01, 5),
+            st.floats(0, 0.5),
+            st.sampled_from(["ok", "connect", "rejected_503"]),
         ),
         min_size=1,
         max_size=20,

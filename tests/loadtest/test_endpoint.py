@@ -29,7 +29,15 @@ def test_a_path_before_v1_is_kept() -> None:
 
 @pytest.mark.parametrize(
     "url",
-    ["h:8000", "ftp://h", "http://", "http://h:port", "http://[1", "http://h/?key=1", "http://h/#a"],
+    [
+        "h:8000",
+        "ftp://h",
+        "http://",
+        "http://h:port",
+        "http://[1",
+        "http://h/?key=1",
+        "http://h/#a",
+    ],
 )
 def test_what_is_no_http_address_is_refused(url: str) -> None:
     with pytest.raises(DocumentError, match=r"endpoint\.base_url: must be an"):

@@ -14,6 +14,7 @@ from controlplane.catalogue.documents import EndpointDocument
 from controlplane.catalogue.forms import CredentialForm, DocumentForm
 from controlplane.catalogue.models import Endpoint
 from controlplane.catalogue.services import endpoints as services
+from controlplane.catalogue.services.probing import probe_endpoint
 from controlplane.catalogue.views.common import as_yaml, main, remove, table
 from controlplane.sealing import Secret
 from controlplane.teams.access import page
@@ -61,13 +62,11 @@ def delete(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 @page()
 @require_POST
 def probe(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
-    """Ask the engine what it is. What it says, failure included, is shown and kept."""
-    endpoint = services.probe_endpoint(actor=request.actor, endpoint=_own(request, pk))
-    return (
-        render(request, "catalogue/_probe.html", {"endpoint": endpoint})
-        if (request.htmx)
-        else redirect(endpoint)
-    )
+    """Ask the engine what it is; htmx swaps the answer in, a plain form goes back to the page."""
+    endpoint = probe_endpoint(actor=request.actor, endpoint=_own(request, pk))
+    if request.htmx:
+        return render(request, "catalogue/_probe.html", {"endpoint": endpoint})
+    return redirect(endpoint)
 
 
 def _own(request: HttpRequest, pk: uuid.UUID) -> Endpoint:

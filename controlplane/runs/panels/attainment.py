@@ -12,9 +12,8 @@ from measurement.window import Window
 
 
 def _percent(window: Window) -> Number:
-    cohort = window.cohort
-    judged = cohort.met + cohort.missed
-    return round(100 * cohort.met / judged, 4) if judged else None
+    share = window.cohort.attainment
+    return None if share is None else round(100 * share, 4)
 
 
 @panel

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from controlplane.runs import latency
+from controlplane.runs.panels import latency_base as latency
 from controlplane.runs.panels.base import Column, Figure, Mark, Shown, Source, panel
 from measurement.slo import Slo
 

@@ -55,7 +55,9 @@ class Load:
         good = sum(row["goodput_rps"] or 0.0 for row in closed) / offered
         what = "Goodput is" if shown.slo else "Answered are"
         said = f"{what} {phrases.share(good, 1)} % of offered."
-        worst = min(closed, key=lambda row: (row["goodput_rps"] or 0.0) - (row["offered_rps"] or 0.0))
+        worst = min(
+            closed, key=lambda row: (row["goodput_rps"] or 0.0) - (row["offered_rps"] or 0.0)
+        )
         gap = (worst["offered_rps"] or 0.0) - (worst["goodput_rps"] or 0.0)
         if good < 0.999 and gap > 0:
             said += f" The gap is widest at {phrases.clock(worst.at)}: {phrases.number(gap, 1)} /s."

@@ -7,11 +7,12 @@ from functools import partial
 
 from controlplane.runs import phrases
 from controlplane.runs.panels.base import Column, Figure, Mark, Number, Series, Shown
+from measurement.quantiles import minimum_n
 from measurement.slo import Slo
 from measurement.window import Window
 
-NEEDED = {"p99": 368, "p95": 72, "p50": 6}
-"""Requests for a two-sided 95 % interval of each percentile from order statistics."""
+NEEDED = {name: minimum_n(float(name[1:])) for name in ("p99", "p95", "p50")}
+"""Requests below which a percentile is drawn grey."""
 
 MILLISECONDS = 1000.0
 SECONDS = 1.0
@@ -25,9 +26,7 @@ def _percentile(metric: str, q: float, scale: float, window: Window) -> Number:
 def columns(metric: str, scale: float) -> dict[str, Column]:
     """P50, P95 and P99 of one metric."""
     read: Callable[..., Number] = _percentile
-    return {
-        f"{metric}_p{q}": partial(read, metric, float(q), scale) for q in (50, 95, 99)
-    }
+    return {f"{metric}_p{q}": partial(read, metric, float(q), scale) for q in (50, 95, 99)}
 
 
 def series(metric: str, digits: int) -> list[Series]:
@@ -54,9 +53,7 @@ def figure(metric: str, *, title: str, sub: str, digits: int, slo: Slo | None) -
     """A latency figure in ms with its objective."""
     allowed = limit(slo, f"{metric}_ms")
     marks = [] if allowed is None else [Mark(allowed, f"SLO ≤ {allowed:g} ms")]
-    return Figure(
-        title, sub, "ms", series(metric, digits), marks=marks, scale_toggle=True
-    )
+    return Figure(title, sub, "ms", series(metric, digits), marks=marks, scale_toggle=True)
 
 
 def sentence(metric: str, shown: Shown, *, allowed: float | None, unit: str, digits: int) -> str:
@@ -64,7 +61,9 @@ def sentence(metric: str, shown: Shown, *, allowed: float | None, unit: str, dig
     rows = [row for row in shown.rows if row.n]
     if not rows:
         return "No answers yet."
-    name = next((q for q, n in NEEDED.items() if 2 * sum(row.n >= n for row in rows) >= len(rows)), "")
+    name = next(
+        (q for q, n in NEEDED.items() if 2 * sum(row.n >= n for row in rows) >= len(rows)), ""
+    )
     if not name:
         return f"Too few answers to judge: most cohorts have fewer than {NEEDED['p50']}."
     fit = [row for row in rows if row.n >= NEEDED[name] and row[f"{metric}_{name}"] is not None]

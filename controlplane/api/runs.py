@@ -1,0 +1,228 @@
+"""Runs over the API: start one, wait for its verdict, stop it."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from django.db.models import QuerySet
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from controlplane.api import idempotency
+from controlplane.api.base import Page, TeamView
+from controlplane.api.problem import Conflict
+from controlplane.api.serializers import ProblemOut
+from controlplane.runs import launch, services, watchdog
+from controlplane.runs.models import LIVE, Run, RunWindow, Status
+from controlplane.teams.rights import Right
+from documents.problem import DocumentError, Problem
+from measurement.verdict import EXIT_CODES
+
+LONGEST_WAIT = 30.0
+LOOK_EVERY = 0.25
+
+KEY = OpenApiParameter(idempotency.HEADER, str, OpenApiParameter.HEADER, required=True)
+WAIT = OpenApiParameter(
+    "wait", float, description=f"seconds to wait for the end, at most {LONGEST_WAIT:g}"
+)
+
+
+class RunIn(serializers.Serializer[Any]):
+    """Catalogue objects by slug, ``slug@version`` or id; the rest as in a scenario."""
+
+    endpoint = serializers.CharField()
+    policy = serializers.CharField(help_text="slug, slug@version or a version's id")
+    workload = serializers.CharField()
+    slo = serializers.CharField(required=False, allow_null=True)
+    arrivals = serializers.JSONField(help_text="process and its parameters")
+    duration_s = serializers.FloatField(min_value=0.1, max_value=86_400)
+    warm_up_s = serializers.FloatField(required=False, min_value=0)
+    drain_s = serializers.FloatField(required=False, min_value=0)
+    timeouts = serializers.JSONField(required=False)
+    seed = serializers.IntegerField(required=False, min_value=0)
+    prompt_salt = serializers.CharField(required=False)
+
+
+class NamedVersion(serializers.Serializer[Any]):
+    slug = serializers.CharField(source="line.slug")
+    version = serializers.IntegerField(source="number")
+    sha256 = serializers.CharField()
+
+
+class Links(serializers.Serializer[Any]):
+    self = serializers.CharField()
+    page = serializers.CharField()
+    cancel = serializers.CharField()
+    windows = serializers.CharField()
+
+
+class RunOut(serializers.ModelSerializer[Run]):
+    """``verdict`` stays null until the run has ended with one."""
+
+    endpoint = serializers.SlugRelatedField[Any](slug_field="slug", read_only=True)
+    workload = serializers.SlugRelatedField[Any](slug_field="slug", read_only=True)
+    policy = NamedVersion(source="policy_version", read_only=True)
+    slo = NamedVersion(source="slo_version", read_only=True, allow_null=True)
+    duration_s = serializers.FloatField(read_only=True)
+    elapsed_s = serializers.FloatField(read_only=True)
+    verdict = serializers.SerializerMethodField()
+    exit_code = serializers.SerializerMethodField()
+    links = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Run
+        fields = (
+            "id",
+            "status",
+            "reason",
+            "endpoint",
+            "policy",
+            "workload",
+            "slo",
+            "seed",
+            "scenario_sha256",
+            "duration_s",
+            "elapsed_s",
+            "created_at",
+            "started_at",
+            "ended_at",
+            "retry_of",
+            "verdict",
+            "because",
+            "exit_code",
+            "judgement",
+            "summary",
+            "links",
+        )
+
+    def get_verdict(self, run: Run) -> str | None:
+        return run.verdict or None
+
+    def get_exit_code(self, run: Run) -> int | None:
+        """What a command that waited for this run ends with; null while it is live."""
+        return exit_code(run)
+
+    def get_links(self, run: Run) -> Links:
+        def to(name: str) -> str:
+            return reverse(f"api:{name}", args=[run.pk])
+
+        return {  # type: ignore[return-value]
+            "self": to("run"),
+            "page": run.get_absolute_url(),
+            "cancel": to("run-cancel"),
+            "windows": to("run-windows"),
+        }
+
+
+class WindowOut(serializers.ModelSerializer[RunWindow]):
+    class Meta:
+        model = RunWindow
+        fields = ("index", "revision", "final", "data")
+
+
+def exit_code(run: Run) -> int | None:
+    """The report's own; a run without one ends as its status says."""
+    if run.status in LIVE:
+        return None
+    if run.status in (Status.DONE, Status.CANCELLED) and run.summary:
+        return int(run.summary["exit_code"])
+    return EXIT_CODES["cancelled" if run.status == Status.CANCELLED else "infrastructure"]
+
+
+class RunView(TeamView):
+    serializer_class = RunOut
+    write_right = Right.RUNS_WRITE
+
+    def get_queryset(self) -> QuerySet[Run]:
+        if getattr(self, "swagger_fake_view", False):
+            return Run.objects.none()
+        runs = Run.objects.for_team(self.actor.team)
+        return runs.select_related(
+            "endpoint", "workload", "policy_version__line", "slo_version__line"
+        )
+
+    def find(self, run_id: uuid.UUID) -> Run:
+        return watchdog.check(get_object_or_404(self.get_queryset(), pk=run_id))
+
+
+class Runs(RunView):
+    @extend_schema(responses=RunOut(many=True))
+    def get(self, request: Request) -> Response:  # noqa: ARG002 - DRF's signature
+        page = self.paginate_queryset(self.get_queryset())
+        return self.get_paginated_response(self.get_serializer(page, many=True).data)
+
+    @extend_schema(
+        request=RunIn,
+        parameters=[KEY],
+        responses={202: RunOut, **dict.fromkeys((403, 409, 422), ProblemOut)},
+    )
+    def post(self, request: Request) -> Response:
+        return idempotency.once(request, self.actor, self._start)
+
+    def _start(self) -> Response:
+        asked = launch.parse(self.actor.team, self.body())
+        run = services.start(actor=self.actor, launch=asked)
+        response = Response(self.shown(run), status=202)
+        response["Location"] = reverse("api:run", args=[run.pk])
+        return response
+
+
+class OneRun(RunView):
+    @extend_schema(parameters=[WAIT], responses={200: RunOut, 404: ProblemOut})
+    def get(self, request: Request, run_id: uuid.UUID) -> Response:
+        run = self.find(run_id)
+        if run.is_live and (seconds := _seconds(request.query_params.get("wait", "0"))):
+            self._wait(run, seconds)
+            run = self.find(run_id)
+        return Response(self.shown(run))
+
+    def _wait(self, run: Run, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        """Until the run has ended, or for that long."""
+        deadline = clock() + seconds
+        row = Run.objects.filter(pk=run.pk)
+        while clock() < deadline and row.filter(status__in=LIVE).exists():
+            time.sleep(min(LOOK_EVERY, max(0.0, deadline - clock())))
+
+
+class CancelRun(RunView):
+    @extend_schema(request=None, responses={202: RunOut, 404: ProblemOut, 409: ProblemOut})
+    def post(self, request: Request, run_id: uuid.UUID) -> Response:  # noqa: ARG002
+        run = self.find(run_id)
+        try:
+            services.cancel(actor=self.actor, run=run)
+        except services.AlreadyEnded as refusal:
+            raise Conflict(str(refusal)) from None
+        return Response(self.shown(run), status=202)
+
+
+class _ByIndex(Page):
+    ordering = "index"
+
+
+class RunWindows(RunView):
+    pagination_class = _ByIndex
+    serializer_class = WindowOut
+
+    @extend_schema(responses={200: WindowOut(many=True), 404: ProblemOut})
+    def get(self, request: Request, run_id: uuid.UUID) -> Response:  # noqa: ARG002
+        windows = RunWindow.objects.filter(run=self.find(run_id))
+        page = self.paginate_queryset(windows)
+        return self.get_paginated_response(WindowOut(page, many=True).data)
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds <= LONGEST_WAIT:
+        wanted = f"must be a number of seconds from 0 to {LONGEST_WAIT:g}"
+        raise DocumentError([Problem("wait", text, wanted)])
+    return seconds

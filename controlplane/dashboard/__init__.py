@@ -1,0 +1,1 @@
+"""The first page: endpoints with their last verdict, runs now, what to do next."""

@@ -1,0 +1,85 @@
+"""Progress on a terminal: one line that renews itself each second, or plain lines in a log."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, TextIO
+
+from loadtest.conclusion import Conclusion
+from loadtest.facts import Facts
+from loadtest.news import News
+from loadtest.scenario import Scenario
+
+
+class Progress:
+    """The observer of ``headway run``. Writes to stderr, so that stdout is the report alone."""
+
+    def __init__(self, *, quiet: bool = False, stream: TextIO = sys.stderr) -> None:
+        self._quiet = quiet
+        self._stream = stream
+        self._renews = stream.isatty()
+        self._duration = 0.0
+        self._open_line = False
+
+    def started(self, scenario: Scenario, facts: Facts) -> None:
+        self._duration = scenario.duration_s
+        asked = "a closed loop" if facts.scheduled is None else f"{facts.scheduled:,} requests"
+        endpoint = scenario.endpoint
+        policy = scenario.policy.name if scenario.policy else "no policy"
+        self._line(
+            f"{asked} over {scenario.duration_s:g} s to {endpoint.model} at {endpoint.base_url}"
+            f" ({endpoint.kind}), {policy}, seed {scenario.seed}"
+        )
+
+    def news(self, news: News) -> None:
+        text = describe(news, self._duration)
+        if self._quiet:
+            return
+        if self._renews:
+            self._stream.write(f"\r\x1b[2K{text}")
+            self._stream.flush()
+            self._open_line = True
+        else:
+            self._line(text)
+
+    def concluded(self, conclusion: Conclusion) -> None:
+        if self._open_line:
+            self._stream.write("\n")
+        for note in conclusion.notes:
+            self._line(note)
+
+    def _line(self, text: str) -> None:
+        if not self._quiet:
+            print(text, file=self._stream, flush=True)
+
+
+def describe(news: News, duration: float) -> str:
+    """Elapsed, left, offered, in flight, attainment, TTFT P99, errors."""
+    totals = news.totals
+    left = max(0.0, duration - news.at)
+    return (
+        f"{min(news.at, 1e6):5.0f} s"
+        f" · {f'{left:.0f} s left' if left else 'draining'}"
+        f" · offered {totals['offered']:,}"
+        f" · in flight {totals['in_flight']:,}"
+        f"{_waiting(totals)}"
+        f" · attainment {_percent(totals['attainment'])}"
+        f" · TTFT P99 {_p99(totals['ttft_ms'])}"
+        f" · errors {totals['errors'] + totals['rejected']:,}"
+    )
+
+
+def _waiting(totals: dict[str, Any]) -> str:
+    return f" · held {totals['waiting']:,}" if totals["waiting"] else ""
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.2f} %"
+
+
+def _p99(found: dict[str, Any]) -> str:
+    """A percentile of too few values is shown as such, with a tilde."""
+    if found["p99"] is not None:
+        return f"{found['p99']:,.0f} ms"
+    rough = found["rough"].get("p99")
+    return "–" if rough is None else f"~{rough:,.0f} ms"

@@ -1,0 +1,109 @@
+"""``headway run`` from its arguments to its exit code."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from documents.problem import DocumentError, Problem
+from engines.egress import EgressDenied, EgressRules
+from engines.probe import probe
+from headway.running.arguments import document
+from headway.running.progress import Progress
+from loadtest import publishing, recorder
+from loadtest.conclusion import Conclusion
+from loadtest.eventloop import run_fast
+from loadtest.execution import Order, execute
+from loadtest.scenario import Scenario
+from loadtest.tether import stop_on_signals
+from measurement.verdict import EXIT_CODES
+
+_OURS = (
+    recorder.SCENARIO,
+    recorder.FACTS,
+    recorder.SAMPLES,
+    recorder.WINDOWS,
+    recorder.TRACE,
+    recorder.SUMMARY,
+)
+
+
+class NoModel(RuntimeError):  # noqa: N818 - reads as what happened
+    """The endpoint can't be asked which model it serves."""
+
+
+def run_in_shell(args: argparse.Namespace) -> int:
+    """Run, print the report, return the exit code."""
+    try:
+        conclusion = run_fast(_run(args))
+    except EgressDenied as error:
+        return _refuse("target_not_allowed", error.problems)
+    except DocumentError as error:
+        return _refuse("bad_configuration", error.problems)
+    except (NoModel, OSError) as error:
+        return _refuse("infrastructure", [error])
+    sys.stdout.write(publishing.render("json" if args.json else "table", conclusion))
+    return conclusion.exit_code
+
+
+async def _run(args: argparse.Namespace) -> Conclusion:
+    rules, key = EgressRules.open(), os.environ.get("HEADWAY_API_KEY", "")
+    stop = asyncio.Event()
+    with stop_on_signals(stop):
+        scenario = Scenario.parse(await _complete(document(args), rules, key))
+        out = _directory(args.out, force=args.force)
+        order = Order(scenario, out, rules, key)
+        conclusion = await execute(order, Progress(quiet=args.quiet), stop)
+    if not args.quiet:
+        print(f"files in {out}", file=sys.stderr)
+    return conclusion
+
+
+async def _complete(given: dict[str, Any], rules: EgressRules, key: str) -> dict[str, Any]:
+    """Ask the endpoint for its kind and model where the arguments leave them open."""
+    endpoint = given["endpoint"]
+    if endpoint.get("model") and endpoint.get("kind"):
+        return given
+    if not endpoint.get("model"):
+        Scenario.parse({**given, "endpoint": {**endpoint, "model": "?"}})  # other faults first
+    found = await probe(
+        endpoint["base_url"], rules, model=endpoint.get("model", ""), api_key=key, within=5.0
+    )
+    model = endpoint.get("model") or _only(found.models, endpoint["base_url"])
+    kind = endpoint.get("kind") or found.kind
+    return {**given, "endpoint": {**endpoint, "model": model, "kind": kind}}
+
+
+def _only(models: tuple[str, ...], base_url: str) -> str:
+    if not models:
+        raise NoModel(f"{base_url} doesn't say which model it serves; give --model")
+    if len(models) > 1:
+        message = f"serves {len(models)} models; give one with --model: {', '.join(models)}"
+        raise DocumentError([Problem("endpoint.model", None, message)])
+    return models[0]
+
+
+def _directory(out: Path | None, *, force: bool) -> Path:
+    """An empty directory; with force, one whose files of an earlier run are gone."""
+    if out is None:
+        out = Path(f"headway-run-{datetime.now(UTC):%Y%m%d-%H%M%S}")
+    if out.exists() and not out.is_dir():
+        raise DocumentError([Problem("out", str(out), "must be a directory")])
+    if out.is_dir() and any(out.iterdir()) and not force:
+        message = "is not empty; give another, or --force to write over the run in it"
+        raise DocumentError([Problem("out", str(out), message)])
+    out.mkdir(parents=True, exist_ok=True)
+    for name in _OURS:
+        (out / name).unlink(missing_ok=True)
+    return out
+
+
+def _refuse(word: str, problems: Any) -> int:
+    for problem in problems:
+        print(f"headway run: {problem}", file=sys.stderr)
+    return EXIT_CODES[word]

@@ -1,0 +1,151 @@
+"""What a run came to: summary, validity and verdict, from its samples and what the client saw.
+
+The same arithmetic serves a run that ended, one that was stopped, and one whose process was
+killed and whose files were read afterwards.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from loadtest.arrivals.base import OpenLoop
+from loadtest.facts import Facts, schedule_of
+from loadtest.scenario import Scenario
+from measurement.histogram import Histogram
+from measurement.sample import Sample
+from measurement.stimulus import Expected
+from measurement.summary import Summary, steady_samples, summarise
+from measurement.validity import Validity, check
+from measurement.verdict import EXIT_CODES, Verdict, judge_samples
+from measurement.window import Window
+
+FINISHED, CANCELLED, LOST = "finished", "cancelled", "lost"
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the client itself noticed. None and empty where nobody was left to tell."""
+
+    windows: Sequence[Window]
+    stopped_at: float
+    """Seconds after the start at which it stopped offering; past the duration when it ran out."""
+    launched: int | None = None
+    """Requests of a closed loop that its slots began."""
+    loop_lag: Histogram | None = None
+    cpu_share: float | None = None
+    """CPU seconds of the process over elapsed seconds."""
+    connections: int | None = None
+    policy: Mapping[str, Any] = field(default_factory=dict)
+    signals: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    scenario: Scenario
+    facts: Facts
+    status: str
+    summary: Summary
+    validity: Validity
+    verdict: Verdict
+    seen: Seen
+    notes: tuple[str, ...]
+    """Sentences that a reader must not miss."""
+
+    @property
+    def silent(self) -> bool:
+        """Whether requests were offered and not one of them succeeded."""
+        outcomes = self.summary.whole.outcomes
+        return bool(outcomes) and not any(outcome.success for outcome in outcomes)
+
+    @property
+    def exit_code(self) -> int:
+        """What a command that ran this exits with."""
+        if self.status == CANCELLED:
+            return EXIT_CODES["cancelled"]
+        if self.status == LOST or (self.silent and self.verdict.exit_code == 0):
+            return EXIT_CODES["infrastructure"]
+        return self.verdict.exit_code
+
+
+def conclude(
+    samples: Sequence[Sample], scenario: Scenario, facts: Facts, seen: Seen, status: str
+) -> Conclusion:
+    """Judge a run by its samples."""
+    duration = min(scenario.duration_s, seen.stopped_at)
+    warm_up = min(scenario.warm_up_s, duration)
+    validity = check(
+        samples,
+        duration=duration,
+        scheduled=_due(scenario, facts, seen),
+        loop_lag=seen.loop_lag,
+        ttft_target=_ttft_target(scenario),
+        expected=_expected(scenario, facts),
+    )
+    summary = summarise(
+        samples,
+        slo=scenario.slo,
+        duration=duration,
+        warm_up=warm_up,
+        counted_in_flight=_mean_in_flight(seen.windows, warm_up, duration),
+        weights={name: tenant.weight for name, tenant in scenario.tenants.items()} or None,
+    )
+    verdict = judge_samples(steady_samples(samples, warm_up), scenario.slo, validity)
+    return Conclusion(
+        scenario, facts, status, summary, validity, verdict, seen, _notes(samples, status)
+    )
+
+
+def _due(scenario: Scenario, facts: Facts, seen: Seen) -> int | None:
+    """How many requests the schedule held by the time it was stopped, counted anew from it."""
+    schedule = schedule_of(scenario, facts)
+    if schedule.closed_loop:
+        return seen.launched
+    mine = schedule.instants[facts.slice_number :: facts.slice_of]
+    return int(np.searchsorted(mine, seen.stopped_at, side="right"))
+
+
+def _ttft_target(scenario: Scenario) -> float | None:
+    """The tightest TTFT objective, in seconds."""
+    if scenario.slo is None:
+        return None
+    found = [item.max for item in scenario.slo.objectives if item.metric == "ttft_ms"]
+    return min(found) / 1e3 if found else None
+
+
+def _expected(scenario: Scenario, facts: Facts) -> Expected | None:
+    """What the gaps should look like; one slice of several promises nothing by itself."""
+    process = scenario.arrivals
+    if not isinstance(process, OpenLoop) or facts.slice_of > 1:
+        return None
+    dispersion = process.dispersion()
+    return Expected(cv=math.sqrt(dispersion), dispersion=dispersion)
+
+
+def _mean_in_flight(windows: Sequence[Window], start: float, end: float) -> float | None:
+    """The driver's own time-weighted count over whole windows of the steady part."""
+    inside = [w.events for w in windows if w.start >= start and w.end <= end]
+    span = sum(events.in_flight_span_us for events in inside)
+    # A part that ends between two windows would be compared with another stretch of time.
+    whole = math.isclose(span / 1e6, end - start, abs_tol=1e-3)
+    return sum(events.in_flight_us for events in inside) / span if span and whole else None
+
+
+def _notes(samples: Sequence[Sample], status: str) -> tuple[str, ...]:
+    notes = []
+    if status == LOST:
+        notes.append("The load test's process was lost; this is what it had measured until then.")
+    if not samples:
+        notes.append("No request was offered.")
+    elif not any(sample.outcome.success for sample in samples):
+        first = min(samples, key=lambda sample: sample.index)
+        why = f": {first.error}" if first.error else ""
+        notes.append(
+            f"No request succeeded: not one of {len(samples):,}. The first ended as "
+            f"{first.outcome}{why}"
+        )
+    return tuple(notes)

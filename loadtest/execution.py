@@ -1,0 +1,224 @@
+"""One scenario, run in this process: everything assembled, driven, recorded and concluded.
+
+The worker process and the command line are two shells around this: they differ only in what they
+do with the news.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import resource
+import secrets
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from engines.client import EngineClient
+from engines.egress import EgressRules
+from engines.request import Timeouts
+from engines.signals.base import EngineSignals
+from engines.signals_feed import SignalsFeed
+from engines.target import Target
+from engines.transport.httptools_stream import HttptoolsTransport
+from loadtest import facts as run_facts
+from loadtest import publishing
+from loadtest.conclusion import CANCELLED, FINISHED, Conclusion, Seen, conclude
+from loadtest.driver import Driver, Means
+from loadtest.facts import Facts
+from loadtest.loopwatch import LoopWatch
+from loadtest.news import News, Newsroom
+from loadtest.recorder import Recorder, read_samples, read_windows
+from loadtest.runclock import RunClock
+from loadtest.scenario import Limits, Scenario
+from loadtest.schedule import WHOLE, Slice
+from loadtest.version import version
+from measurement.window import WindowFold
+from schedulers.runtime.limiter import Limiter
+
+LEAD = 0.05
+"""Seconds between everything being ready and the schedule's start."""
+
+
+class Observer(Protocol):
+    """Who is told how a run goes. ``news`` comes from a thread of its own, the others don't."""
+
+    def started(self, scenario: Scenario, facts: Facts) -> None: ...
+
+    def news(self, news: News) -> None: ...
+
+    def concluded(self, conclusion: Conclusion) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One run as ordered. The key never reaches a document or a log."""
+
+    scenario: Scenario
+    out: Path
+    rules: EgressRules
+    api_key: str = ""
+    part: Slice = WHOLE
+    start_at_unix: float | None = None
+    """A common start for the workers of one run; None starts as soon as all is ready."""
+
+
+async def execute(order: Order, observer: Observer, stop: asyncio.Event) -> Conclusion:
+    """Run it to its end, or until ``stop`` is set. EgressDenied when the target may not be called.
+
+    The directory must exist. A report is written in either case.
+    """
+    scenario = order.scenario
+    target = _target(scenario, order.api_key)
+    transport = HttptoolsTransport(order.rules)
+    client = EngineClient(target, transport, time.monotonic)
+    try:
+        await client.prepare()
+        with Recorder(order.out) as recorder:
+            run = _Run(order, client, recorder)
+            feed = SignalsFeed(target, order.rules, clock=time.monotonic, on_signals=run.on_signals)
+            async with _beside(feed.run()):
+                await run.drive(observer, stop, feed)
+        seen = run.seen(feed, transport.dialled)
+    finally:
+        await transport.close()
+    status = CANCELLED if run.driver.cancelled else FINISHED
+    conclusion = conclude(list(read_samples(order.out)), scenario, run.facts, seen, status)
+    publishing.write_files(conclusion, order.out)
+    observer.concluded(conclusion)
+    return conclusion
+
+
+class _Run:
+    """The parts of one run, wired together."""
+
+    def __init__(self, order: Order, client: EngineClient, recorder: Recorder) -> None:
+        scenario = order.scenario
+        self._order = order
+        self._recorder = recorder
+        self._clock = RunClock(time.monotonic)
+        self._fold = WindowFold(slo=scenario.slo)
+        self._watch = LoopWatch(time.monotonic)
+        self._salt = scenario.prompt_salt or secrets.token_hex(8)
+        self._schedule = run_facts.make_schedule(scenario, salt=self._salt, part=order.part)
+        self._limiter = self._make_limiter()
+        means = Means(
+            client,
+            self._limiter,
+            self._fold,
+            recorder.sample,
+            self._clock,
+            timeouts_of(scenario.timeouts),
+        )
+        self.driver = Driver(self._schedule, means, drain=scenario.drain_s)
+        self._newsroom = Newsroom(scenario, recorder, self.driver, self._limiter)
+        self._cpu = 0.0
+        self._wall = 0.0
+        self.facts = self._facts(0.0)
+
+    async def drive(self, observer: Observer, stop: asyncio.Event, feed: SignalsFeed) -> None:
+        self._begin()
+        observer.started(self._order.scenario, self.facts)
+        began, cpu = time.monotonic(), _cpu_seconds()
+        clock, fold, tell = self._clock, self._fold, observer.news
+        self._watch.start()
+        with self._newsroom as newsroom:
+            async with (
+                _beside(newsroom.each_second(clock, fold, feed, tell)),
+                _beside(_cancel_on(stop, self.driver)),
+            ):
+                await self.driver.run()
+            self._watch.stop()
+            self._wall, self._cpu = time.monotonic() - began, _cpu_seconds() - cpu
+            await newsroom.last(clock(), fold, feed, tell)
+
+    def on_signals(self, signals: EngineSignals) -> None:
+        """Engine signals go into windows; what came before the start belongs to no window."""
+        at = self._clock.since(signals.at)
+        if at >= 0:
+            self._fold.signals(at, signals.running, signals.waiting, signals.kv_use)
+
+    def seen(self, feed: SignalsFeed, connections: int) -> Seen:
+        """What the client noticed of itself."""
+        limiter = self._limiter
+        return Seen(
+            windows=read_windows(self._order.out),
+            stopped_at=self.driver.closed_at,
+            launched=self.driver.offered,
+            loop_lag=self._watch.lag.freeze(),
+            cpu_share=self._cpu / self._wall if self._wall else None,
+            connections=connections,
+            policy={
+                "decisions": limiter.decisions,
+                "deciding_seconds": limiter.deciding_seconds,
+                "steps": limiter.steps,
+            }
+            if limiter
+            else {},
+            signals={"supported": feed.supported, "missed": feed.missed, "reason": feed.reason},
+        )
+
+    def _begin(self) -> None:
+        """Fix the start, and write down what a report can be rebuilt from."""
+        at_unix = self._order.start_at_unix
+        after = LEAD if at_unix is None else at_unix - time.time()
+        self._clock.begin(after=after)
+        self.facts = self._facts(time.time() + after)
+        run_facts.write(self._order.out, self._order.scenario, self.facts)
+        if self._limiter is not None:
+            self._fold.limit(0.0, self._limiter.limit)
+
+    def _facts(self, at_unix: float) -> Facts:
+        part = self._order.part
+        scheduled = self._schedule.offered
+        return Facts(at_unix, version(), scheduled, self._salt, part.number, part.of)
+
+    def _make_limiter(self) -> Limiter | None:
+        policy = self._order.scenario.policy
+        law = policy.law("concurrency") if policy else None
+        if law is None:
+            return None
+        return Limiter(
+            law, self._clock, cost_clock=time.perf_counter, on_decision=self._on_decision
+        )
+
+    def _on_decision(self, decision: Any) -> None:
+        self._recorder.decision(decision)
+        self._newsroom.decision(decision)
+        self._fold.limit(max(0.0, decision.at), int(decision.after))
+
+
+def timeouts_of(limits: Limits) -> Timeouts:
+    """A scenario's time-outs as the client takes them."""
+    return Timeouts(limits.connect_s, limits.first_token_s, limits.idle_s, limits.total_s)
+
+
+def _target(scenario: Scenario, api_key: str) -> Target:
+    endpoint = scenario.endpoint
+    return Target(endpoint.base_url, endpoint.model, endpoint.adapter, api_key)
+
+
+@asynccontextmanager
+async def _beside(work: Any) -> AsyncIterator[None]:
+    """Run something beside the load; a fault in it comes out here, its cancelling does not."""
+    task = asyncio.ensure_future(work)
+    try:
+        yield
+    finally:
+        if not task.done():
+            task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+
+
+async def _cancel_on(stop: asyncio.Event, driver: Driver) -> None:
+    await stop.wait()
+    driver.cancel()
+
+
+def _cpu_seconds() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime

@@ -1,0 +1,150 @@
+"""The news of a run, once a second: windows that changed, live totals, the verdict so far.
+
+What changed is taken out of the fold on the load's event loop, which is quick. Writing, summing
+up, judging and telling happen in a thread of their own, and the sums are made anew only as often
+as leaves that thread idle most of the time, however long the run is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+from engines.signals_feed import SignalsFeed
+from loadtest.driver import Driver
+from loadtest.recorder import Recorder
+from loadtest.runclock import RunClock
+from loadtest.scenario import Scenario
+from measurement.live import Live
+from measurement.verdict import Verdict
+from measurement.window import Window, WindowFold
+from schedulers.decision import Decision
+from schedulers.runtime.limiter import Limiter
+
+_AFTER = 0.02
+"""Seconds past the full second: what happened just before its end is in by then."""
+_IDLE = 20.0
+"""Sums are made anew after this many times what they cost."""
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """``at`` is in seconds from the start. ``signals_missing`` None: the kind has none."""
+
+    at: float
+    windows: tuple[Window, ...]
+    decisions: tuple[Decision, ...]
+    verdict: Verdict
+    totals: dict[str, Any]
+    signals_missing: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Caught:
+    """What was taken out of the load's event loop at one moment."""
+
+    at: float
+    windows: tuple[Window, ...]
+    decisions: tuple[Decision, ...]
+    gauges: dict[str, Any]
+    signals_missing: bool | None
+
+
+class Newsroom:
+    """Tells, from its own thread, once a second and once more at the end."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        recorder: Recorder,
+        driver: Driver,
+        limiter: Limiter | None,
+    ) -> None:
+        self._live = Live(scenario.slo, duration=scenario.duration_s, since=scenario.warm_up_s)
+        self._recorder = recorder
+        self._driver = driver
+        self._limiter = limiter
+        self._decisions: list[Decision] = []
+        self._desk = ThreadPoolExecutor(1, thread_name_prefix="news")
+        self._sums: tuple[Verdict, dict[str, Any]] | None = None
+        self._sum_again_at = 0.0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._desk.shutdown()
+
+    def decision(self, decision: Decision) -> None:
+        """A law decided; told with the next news."""
+        self._decisions.append(decision)
+
+    async def each_second(
+        self, clock: RunClock, fold: WindowFold, feed: SignalsFeed, tell: Callable[[News], None]
+    ) -> None:
+        """Tell just after each full second of the run, until cancelled."""
+        while True:
+            second = max(0, math.floor(clock())) + 1
+            await asyncio.sleep(second + _AFTER - clock())
+            caught = self._catch(fold.changed(clock()), clock(), feed)
+            # Shielded: what was caught is told even if this is cancelled meanwhile.
+            await asyncio.shield(self._hand_over(caught, tell))
+
+    async def last(
+        self, now: float, fold: WindowFold, feed: SignalsFeed, tell: Callable[[News], None]
+    ) -> None:
+        """The last word: every window that is not out yet, and the sums of all of them."""
+        self._sum_again_at = 0.0
+        await self._hand_over(self._catch(fold.finish(max(0.0, now)), now, feed), tell)
+
+    def _hand_over(self, caught: _Caught, tell: Callable[[News], None]) -> asyncio.Future[None]:
+        loop = asyncio.get_running_loop()
+        return loop.run_in_executor(self._desk, self._publish, caught, tell)
+
+    def _catch(self, windows: list[Window], at: float, feed: SignalsFeed) -> _Caught:
+        """On the load's event loop; the files that the load writes get a turn too."""
+        self._recorder.flush()
+        decisions, self._decisions = tuple(self._decisions), []
+        limiter = self._limiter
+        gauges = {
+            "in_flight": self._driver.in_flight,
+            "waiting": limiter.waiting if limiter else 0,
+            "limit": limiter.limit if limiter else None,
+        }
+        missing = feed.stale if feed.supported else None
+        return _Caught(at, tuple(windows), decisions, gauges, missing)
+
+    def _publish(self, caught: _Caught, tell: Callable[[News], None]) -> None:
+        """On the desk's thread."""
+        self._recorder.windows(caught.windows)
+        self._live.update(caught.windows)
+        verdict, totals = self._summed()
+        tell(
+            News(
+                at=caught.at,
+                windows=caught.windows,
+                decisions=caught.decisions,
+                verdict=verdict,
+                totals={**totals, **caught.gauges},
+                signals_missing=caught.signals_missing,
+            )
+        )
+
+    def _summed(self) -> tuple[Verdict, dict[str, Any]]:
+        began = time.monotonic()
+        if self._sums is None or began >= self._sum_again_at:
+            self._sums = (self._live.verdict(), self._live.totals())
+            cost = time.monotonic() - began
+            self._sum_again_at = began + _IDLE * cost
+        return self._sums

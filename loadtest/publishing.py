@@ -1,0 +1,23 @@
+"""Writes every report format that has a file, and renders one by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from loadtest.conclusion import Conclusion
+from loadtest.reports.base import formats
+
+
+def write_files(conclusion: Conclusion, out: Path) -> None:
+    """Each file whole or not at all, so that a reader never meets half a report."""
+    for cls in formats.all().values():
+        if cls.filename is not None:
+            path = out / cls.filename
+            fresh = path.with_name(f".{cls.filename}.new")
+            fresh.write_text(cls().render(conclusion), "utf-8")
+            fresh.replace(path)
+
+
+def render(name: str, conclusion: Conclusion) -> str:
+    """One report as text; DocumentError lists the formats."""
+    return formats.get(name)().render(conclusion)

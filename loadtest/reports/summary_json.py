@@ -1,0 +1,92 @@
+"""summary.json: every number of a run, its verdict, and what made it; the keys are a contract."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, ClassVar
+
+from loadtest.conclusion import Conclusion
+from loadtest.reports.base import report
+from measurement.histogram import Histogram
+from schedulers.enforcement import Host, explain
+
+
+@report
+class SummaryJson:
+    name: ClassVar[str] = "json"
+    summary: ClassVar[str] = "Every number, with the verdict and what made the run."
+    filename: ClassVar[str | None] = "summary.json"
+
+    def render(self, conclusion: Conclusion) -> str:
+        return json.dumps(document(conclusion), ensure_ascii=False, indent=2) + "\n"
+
+
+def document(conclusion: Conclusion) -> dict[str, Any]:
+    """The object of summary.json. ``verdict`` is the word; ``judgement`` all of it."""
+    scenario, facts, seen = conclusion.scenario, conclusion.facts, conclusion.seen
+    return {
+        "status": conclusion.status,
+        "verdict": conclusion.verdict.outcome,
+        "exit_code": conclusion.exit_code,
+        "notes": list(conclusion.notes),
+        **conclusion.summary.to_json(),
+        "judgement": conclusion.verdict.to_json(),
+        "validity": conclusion.validity.to_json(),
+        "scheduled": facts.scheduled,
+        "client": {
+            "loop_lag_ms": _lag(seen.loop_lag),
+            "cpu_share": seen.cpu_share,
+            "connections": seen.connections,
+            "slice": f"{facts.slice_number}/{facts.slice_of}",
+        },
+        "policy": _policy(conclusion),
+        "slo": _slo(conclusion),
+        "engine_signals": dict(seen.signals),
+        "endpoint": {
+            "name": scenario.endpoint.name,
+            "base_url": scenario.endpoint.base_url,
+            "model": scenario.endpoint.model,
+            "kind": scenario.endpoint.kind,
+        },
+        "arrivals": scenario.arrivals.name,
+        "workload": scenario.workload.name,
+        "duration_s": scenario.duration_s,
+        "warm_up_s": scenario.warm_up_s,
+        "seed": scenario.seed,
+        "prompt_salt": facts.prompt_salt,
+        "scenario_sha256": scenario.sha256,
+        "started_at": facts.started_at,
+        "version": facts.version,
+    }
+
+
+def _policy(conclusion: Conclusion) -> dict[str, Any] | None:
+    policy = conclusion.scenario.policy
+    if policy is None:
+        return None
+    points = explain(policy, Host.LOAD_TEST)
+    return {
+        "name": policy.name,
+        "sha256": policy.sha256,
+        "enforcement": [
+            {"point": str(it.point), "mode": str(it.mode), "why": it.why} for it in points
+        ],
+        **conclusion.seen.policy,
+    }
+
+
+def _slo(conclusion: Conclusion) -> dict[str, Any] | None:
+    slo = conclusion.scenario.slo
+    if slo is None:
+        return None
+    return {"name": slo.metadata.name, "sha256": slo.sha256, "target": slo.target}
+
+
+def _lag(lag: Histogram | None) -> dict[str, Any] | None:
+    if lag is None or not lag.count:
+        return None
+    found = {name: lag.percentile(q) for name, q in (("p50", 50), ("p99", 99), ("max", 100))}
+    return {
+        **{name: 1e3 * value for name, value in found.items() if value is not None},
+        "n": lag.count,
+    }

@@ -1,0 +1,88 @@
+"""The summary of a run, exact, from its samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from measurement.latencies import intervals
+from measurement.little import Little
+from measurement.little import check as check_little
+from measurement.part import Part
+from measurement.quantiles import Interval
+from measurement.sample import Sample
+from measurement.slo import Slo
+from measurement.tenants import TenantRow, fairness, rows, worst
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """``steady`` is what is judged, after warm-up; ``whole`` stands beside it."""
+
+    steady: Part
+    whole: Part
+    intervals: Mapping[str, Mapping[str, Interval]]
+    tenants: tuple[TenantRow, ...]
+    fairness: Mapping[str, float | None]
+    little: Little
+    warm_up: float
+    duration: float
+
+    def to_json(self) -> dict[str, Any]:
+        """The keys of summary.json that are numbers of the run: docs/metrics.md names each."""
+        lowest = worst(self.tenants)
+        return {
+            **self.steady.to_json(),
+            "intervals": {
+                name: {percent: found.to_json() for percent, found in row.items()}
+                for name, row in self.intervals.items()
+            },
+            "tenants": [row.to_json() for row in self.tenants],
+            "worst_tenant": lowest.tenant if lowest is not None else None,
+            "fairness": dict(self.fairness),
+            "little": self.little.to_json(),
+            "cut": {
+                "method": "seconds" if self.warm_up else "none",
+                "warm_up_s": self.warm_up,
+                "duration_s": self.duration,
+                "requests_cut": self.whole.offered - self.steady.offered,
+                "whole": self.whole.to_json(),
+            },
+        }
+
+
+def summarise(
+    samples: Iterable[Sample],
+    *,
+    slo: Slo | None,
+    duration: float,
+    warm_up: float = 0.0,
+    counted_in_flight: float | None = None,
+    weights: Mapping[str, float] | None = None,
+) -> Summary:
+    """Sum up a run whose schedule lasted ``duration`` seconds, or that was stopped then.
+
+    Requests intended in the first ``warm_up`` seconds are cut. ``counted_in_flight`` is the
+    driver's own mean in flight over the steady part, for Little's law; ``weights`` are tenants'.
+    """
+    ordered = sorted(samples, key=lambda sample: (sample.intended_at, sample.index))
+    whole = Part.of(ordered, slo, start=0.0, end=duration)
+    steady = Part.of(ordered, slo, start=warm_up, end=duration) if warm_up else whole
+    kept = steady_samples(ordered, warm_up)
+    found = rows(kept, slo)
+    return Summary(
+        steady=steady,
+        whole=whole,
+        intervals=intervals(kept),
+        tenants=found,
+        fairness=fairness(found, weights),
+        little=check_little(ordered, start=warm_up, end=duration, counted=counted_in_flight),
+        warm_up=warm_up,
+        duration=duration,
+    )
+
+
+def steady_samples(samples: Iterable[Sample], warm_up: float) -> list[Sample]:
+    """What is left when the first ``warm_up`` seconds are cut: what the verdict is about."""
+    return [sample for sample in samples if sample.intended_at >= warm_up]

@@ -1,0 +1,291 @@
+"""``headway run`` as a user calls it: a subprocess, a real socket, files and an exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loadtest.recorder import read_decisions, read_samples, read_windows
+from measurement.window import roll_up
+from tests.engine_process import EngineProcess, engine_process
+
+FILES = {"scenario.json", "run.json", "samples.jsonl", "windows.jsonl", "trace.jsonl"}
+LATENCIES = ("ttft_ms", "service_ttft_ms", "tpot_ms", "itl_ms", "e2e_ms", "send_lag_ms")
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[EngineProcess]:
+    with engine_process() as running:
+        yield running
+
+
+def command(*words: str) -> list[str]:
+    return [sys.executable, "-m", "headway", "run", *words]
+
+
+def headway_run(*words: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command(*words), capture_output=True, text=True, timeout=timeout, check=False
+    )
+
+
+def summary_of(out: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((out / "summary.json").read_text())
+    return found
+
+
+def reconcile(out: Path) -> dict[str, Any]:
+    """Each offered request has one outcome, in summary, samples and windows alike."""
+    summary, samples = summary_of(out), list(read_samples(out))
+    outcomes: dict[str, int] = {}
+    for sample in samples:
+        outcomes[sample.outcome] = outcomes.get(sample.outcome, 0) + 1
+    assert len({sample.index for sample in samples}) == len(samples) == summary["offered"]
+    assert summary["outcomes"] == outcomes
+    (whole,) = roll_up(read_windows(out), 3_600.0, ended=True)
+    assert whole.cohort.pending == 0
+    assert {str(key): count for key, count in whole.cohort.outcomes.items()} == outcomes
+    return summary
+
+
+def test_the_line_of_the_manual_runs_and_leaves_all_its_files(
+    engine: EngineProcess, tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    ran = headway_run(
+        "--endpoint", engine.url, "--model", "simulated", "--policy", "fixed",
+        "--policy-set", "concurrency.limit=64", "--workload", "chat", "--max-tokens", "40",
+        "--arrivals", "poisson", "--rate", "20", "--duration", "3s",
+        "--slo", "chat-interactive", "--seed", "1", "--out", str(out),
+    )  # fmt: skip
+    summary = reconcile(out)
+    assert ran.returncode == summary["exit_code"]
+    assert ran.returncode in (0, 10, 12, 13), ran.stderr
+    assert {path.name for path in out.iterdir()} == FILES | {"summary.json"}
+    assert summary["scheduled"] == summary["offered"] == summary["sent"]
+    assert summary["outcomes"] == {"truncated": summary["offered"]}
+    assert summary["token_source"] == "usage"
+    assert summary["output_tokens"] == 40 * summary["offered"]
+    assert summary["verdict"] == summary["judgement"]["outcome"]
+    for name in LATENCIES:
+        assert {"p50", "p90", "p95", "p99", "n"} <= set(summary[name])
+    for name in (
+        "attainment", "goodput_rps", "offered_rate", "achieved_rate", "prompt_tokens", "validity",
+        "little", "seed", "scenario_sha256", "version", "tenants", "cut", "status",
+    ):  # fmt: skip
+        assert name in summary
+    assert "requests offered" in ran.stdout
+    assert "TTFT, from intended start" in ran.stdout
+    progress = [line for line in ran.stderr.splitlines() if "in flight" in line]
+    assert len(progress) >= 3
+    assert "\r" not in ran.stderr
+
+
+def test_counts_and_times_are_the_engines_own(engine: EngineProcess, tmp_path: Path) -> None:
+    names = {
+        "prompt_tokens": "vllm:prompt_tokens_total",
+        "output_tokens": "vllm:generation_tokens_total",
+        "offered": "vllm:request_success_total",
+    }
+    sums = ("vllm:time_to_first_token_seconds_sum", "vllm:time_to_first_token_seconds_count")
+    before = {name: engine.metric(name) for name in (*names.values(), *sums)}
+    headway_run(
+        "--endpoint", f"{engine.url}/v1", "--model", "simulated", "--kind", "simulated",
+        "--workload", "fixed-64", "--arrivals", "constant", "--rate", "15", "--duration", "3s",
+        "--out", str(tmp_path),
+    )  # fmt: skip
+    summary = reconcile(tmp_path)
+    for ours, theirs in names.items():
+        assert summary[ours] == engine.metric(theirs) - before[theirs], ours
+    assert summary["offered"] == 45
+    total, count = (engine.metric(name) - before[name] for name in sums)
+    assert count == 45
+    ours = [s.service_ttft for s in read_samples(tmp_path) if s.service_ttft is not None]
+    late = sum(ours) / len(ours) - total / count
+    slack = 2 * summary["client"]["loop_lag_ms"]["p99"] / 1e3
+    assert -0.001 <= late <= 0.010 + slack
+    assert summary["engine_signals"]["supported"]
+    assert any(window.events.running for window in read_windows(tmp_path))
+
+
+def test_the_same_seed_asks_the_same_at_the_same_times(
+    engine: EngineProcess, tmp_path: Path
+) -> None:
+    runs = []
+    for name in ("a", "b"):
+        out = tmp_path / name
+        headway_run(
+            "--endpoint", engine.url, "--max-tokens", "4", "--rate", "30", "--duration", "1s",
+            "--seed", "7", "--out", str(out), "--quiet",
+        )  # fmt: skip
+        samples = sorted(read_samples(out), key=lambda sample: sample.index)
+        runs.append([(s.intended_at, s.prompt_tokens, s.output_tokens) for s in samples])
+    assert runs[0] == runs[1]
+    first, second = (summary_of(tmp_path / name) for name in ("a", "b"))
+    assert first["scenario_sha256"] == second["scenario_sha256"]
+    assert first["prompt_salt"] != second["prompt_salt"]
+
+
+def test_a_failed_objective_is_exit_code_10(engine: EngineProcess, tmp_path: Path) -> None:
+    slo = tmp_path / "slo.yaml"
+    slo.write_text(
+        "apiVersion: headway/v1\nkind: SLO\nmetadata: {name: strict}\n"
+        "spec: {target: 0.99, objectives: [{metric: ttft_ms, max: 0.01}]}\n"
+    )
+    ran = headway_run(
+        "--endpoint", engine.url, "--max-tokens", "2", "--rate", "30", "--duration", "2s",
+        "--slo", str(slo), "--out", str(tmp_path / "out"), "--json",
+    )  # fmt: skip
+    summary = json.loads(ran.stdout)
+    assert summary == summary_of(tmp_path / "out")
+    lagged = summary["validity"]["status"] == "invalid"
+    assert ran.returncode == (13 if lagged else 10)
+    assert summary["attainment"] == 0
+
+
+def test_the_policy_holds_the_load(engine: EngineProcess, tmp_path: Path) -> None:
+    headway_run(
+        "--endpoint", engine.url, "--policy", "aimd", "--policy-set", "concurrency.max=3",
+        "--policy-set", "concurrency.initial=2", "--workload", "fixed-64", "--max-tokens", "8",
+        "--rate", "40", "--duration", "2s", "--out", str(tmp_path),
+    )  # fmt: skip
+    summary = reconcile(tmp_path)
+    assert max(w.events.in_flight_max or 0 for w in read_windows(tmp_path)) <= 3
+    decisions = list(read_decisions(tmp_path))
+    assert len(decisions) == summary["policy"]["decisions"]
+    assert {line["point"] for line in decisions} <= {"concurrency"}
+    assert summary["policy"]["enforcement"][0]["mode"] == "enforced"
+    assert summary["hold_ms"]["max"] > 0
+
+
+def test_a_closed_loop(engine: EngineProcess, tmp_path: Path) -> None:
+    headway_run(
+        "--endpoint", engine.url, "--concurrency", "4", "--max-tokens", "5", "--duration", "2s",
+        "--out", str(tmp_path), "--quiet",
+    )  # fmt: skip
+    summary = reconcile(tmp_path)
+    assert summary["arrivals"] == "closed"
+    assert summary["scheduled"] is None
+    assert summary["endpoint"]["model"] == "simulated"
+    assert summary["endpoint"]["kind"] == "simulated"
+    assert max(w.events.in_flight_max or 0 for w in read_windows(tmp_path)) == 4
+
+
+def test_ctrl_c_ends_it_within_a_second_with_a_report(
+    engine: EngineProcess, tmp_path: Path
+) -> None:
+    words = ("--endpoint", engine.url, "--rate", "20", "--duration", "60s", "--out", str(tmp_path))
+    with subprocess.Popen(
+        command(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        while " 2 s " not in process.stderr.readline():
+            assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        began = time.monotonic()
+        out, _ = process.communicate(timeout=20)
+        took = time.monotonic() - began
+    summary = reconcile(tmp_path)
+    assert process.returncode == 130
+    assert took < 3.0  # one second, and what a crowded test machine adds
+    assert summary["status"] == "cancelled"
+    assert summary["outcomes"]["cancelled"] > 0
+    assert "(cancelled)" in out
+    assert engine.metric("vllm:num_requests_running") == 0
+
+
+def test_a_target_that_is_not_there_is_data_and_is_said(tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}"
+    ran = headway_run(
+        "--endpoint", url, "--model", "m", "--kind", "openai", "--rate", "20", "--duration", "1s",
+        "--out", str(tmp_path),
+    )  # fmt: skip
+    summary = reconcile(tmp_path)
+    assert set(summary["outcomes"]) == {"connect"}
+    assert "No request succeeded" in summary["notes"][0]
+    assert "No request succeeded" in ran.stderr
+    assert ran.returncode in (13, 30)
+    assert summary["ttft_ms"]["p50"] is None
+
+
+def test_without_a_model_an_endpoint_must_say_which_it_serves(tmp_path: Path) -> None:
+    ran = headway_run("--endpoint", "http://127.0.0.1:9", "--rate", "1", "--out", str(tmp_path))
+    assert ran.returncode == 30
+    assert "give --model" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--rate", "20", "--policy", "fxed"], "policy"),
+        (["--rate", "20", "--workload", "no-such.yaml"], "chat"),
+        (["--rate", "-1"], "arrivals.rate"),
+        (["--rate", "20", "--duration", "soon"], "no duration"),
+        (["--rate", "20", "--policy-set", "concurrency.limit=2"], "--policy"),
+        (["--rate", "20", "--policy", "fixed", "--policy-set", "concurrency.limt=2"], "limit"),
+        ([], "arrivals.rate"),
+        (["--rate", "20", "--no-such-option"], "unrecognized"),
+    ],
+)
+def test_bad_configuration_is_exit_code_20_and_names_the_fault(
+    words: list[str], told: str, tmp_path: Path
+) -> None:
+    out = ["--out", str(tmp_path / "out")]
+    ran = headway_run("--endpoint", "http://127.0.0.1:9", "--model", "m", *words, *out)
+    assert ran.returncode == 20
+    assert told in ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_metadata_address_is_refused_with_exit_code_22(tmp_path: Path) -> None:
+    ran = headway_run(
+        "--endpoint", "http://169.254.169.254", "--model", "m", "--kind", "openai", "--rate", "1",
+        "--duration", "1s", "--out", str(tmp_path),
+    )  # fmt: skip
+    assert ran.returncode == 22
+    assert "metadata" in ran.stderr
+
+
+def test_an_earlier_run_is_not_written_over_unless_forced(
+    engine: EngineProcess, tmp_path: Path
+) -> None:
+    (tmp_path / "summary.json").write_text("{}")
+    (tmp_path / "notes.txt").write_text("mine")
+    words = (
+        "--endpoint", engine.url, "--max-tokens", "1", "--rate", "5", "--duration", "1s",
+        "--out", str(tmp_path), "--quiet",
+    )  # fmt: skip
+    refused = headway_run(*words)
+    assert refused.returncode == 20
+    assert "--force" in refused.stderr
+    headway_run(*words, "--force")
+    reconcile(tmp_path)
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def test_the_key_travels_in_the_environment_and_is_written_nowhere(
+    engine: EngineProcess, tmp_path: Path
+) -> None:
+    key = "sk-secret-0123456789"
+    ran = subprocess.run(
+        command("--endpoint", engine.url, "--max-tokens", "1", "--rate", "5", "--duration", "1s",
+                "--out", str(tmp_path)),
+        env={**os.environ, "HEADWAY_API_KEY": key},
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    written = "".join(path.read_text() for path in tmp_path.iterdir())
+    assert key not in written + ran.stdout + ran.stderr
+    assert summary_of(tmp_path)["offered"] > 0

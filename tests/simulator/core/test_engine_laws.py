@@ -1,0 +1,129 @@
+"""What must hold of any load: tokens, blocks and order are conserved, and a seed is a schedule."""
+
+from __future__ import annotations
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simulator.core.config import EngineConfig
+from simulator.core.cost import StepCost
+from simulator.core.engine import Engine
+from simulator.core.request import Request
+from simulator.core.step import Step
+from simulator.virtual import Arrival, replay
+from tests.simulator.core.engines import config
+
+COST = StepCost(t0_ms=1.0, t_w_ms=2.0, t_c_ms=0.05, t_kv_ms=0.001, t_s_ms=0.01, t_a_ms=1e-5)
+
+configs = st.builds(
+    config,
+    cost=st.just(COST),
+    blocks=st.integers(26, 80),
+    token_budget=st.integers(16, 120),
+    max_seqs=st.integers(1, 16),
+    watermark=st.sampled_from([0.0, 0.1, 0.3]),
+    ingest_s=st.sampled_from([0.0, 0.004]),
+)
+arrivals = st.lists(
+    st.builds(
+        Arrival,
+        at=st.floats(0.0, 0.2),
+        prompt_tokens=st.integers(1, 60),
+        output_tokens=st.integers(1, 40),
+        cancelled_at=st.none() | st.floats(0.0, 0.4),
+    ),
+    max_size=24,
+)
+
+
+def steps_of(load: list[Arrival], engine: EngineConfig, seed: int) -> list[Step]:
+    steps: list[Step] = []
+    replay(load, engine, seed=seed, on_step=steps.append)
+    return steps
+
+
+@given(load=arrivals, engine=configs, seed=st.integers(0, 9))
+def test_every_token_asked_for_is_said_once_and_no_more(
+    load: list[Arrival], engine: EngineConfig, seed: int
+) -> None:
+    served = replay(load, engine, seed=seed)
+    for arrival, answer in zip(load, served, strict=True):
+        if answer.finished:
+            assert answer.output_tokens == arrival.output_tokens
+        else:
+            assert arrival.cancelled_at is not None
+            assert answer.output_tokens < arrival.output_tokens
+
+
+@given(load=arrivals, engine=configs, seed=st.integers(0, 9))
+def test_a_step_keeps_to_budget_sequences_and_blocks(
+    load: list[Arrival], engine: EngineConfig, seed: int
+) -> None:
+    before = 0.0
+    for step in steps_of(load, engine, seed):
+        assert 0 < step.tokens <= engine.token_budget
+        assert 0 < step.sequences <= step.running <= engine.max_seqs
+        assert 0 < step.used_blocks <= engine.blocks - 1
+        assert step.start >= before
+        assert step.end > step.start
+        before = step.end
+
+
+@given(load=arrivals, engine=configs, seed=st.integers(0, 9))
+def test_the_same_seed_gives_the_same_bytes(
+    load: list[Arrival], engine: EngineConfig, seed: int
+) -> None:
+    first, again = (
+        json.dumps([step.record() for step in steps_of(load, engine, seed)]) for _ in range(2)
+    )
+    assert first == again
+
+
+@given(
+    lengths=st.lists(st.tuples(st.integers(1, 60), st.integers(1, 40)), min_size=1, max_size=16),
+    engine=configs,
+    aborted=st.sets(st.integers(0, 15)),
+    after=st.integers(0, 40),
+)
+def test_blocks_held_are_blocks_gone_from_the_pool(
+    lengths: list[tuple[int, int]], engine: EngineConfig, aborted: set[int], after: int
+) -> None:
+    made = Engine(engine, seed=0)
+    sequences = [
+        made.add(Request(str(place), prompt, output), 0.0)
+        for place, (prompt, output) in enumerate(lengths)
+    ]
+    count = 0
+    while (due := made.next_step_at()) is not None:
+        made.step(due)
+        count += 1
+        if count == after:
+            for place in aborted:
+                made.abort(str(place))
+        assert made.pool.used == sum(sequence.blocks for sequence in sequences)
+        for sequence in made.running:
+            assert sequence.blocks == made.pool.needed(sequence.computed)
+            assert sequence.computed < sequence.known
+    assert made.pool.free == made.pool.usable
+
+
+@given(
+    lengths=st.lists(st.tuples(st.integers(1, 60), st.integers(1, 40)), min_size=1, max_size=16),
+    engine=configs,
+)
+def test_first_come_is_first_scheduled_and_first_answered(
+    lengths: list[tuple[int, int]], engine: EngineConfig
+) -> None:
+    made = Engine(engine, seed=0)
+    added = [
+        made.add(Request(str(place), prompt, output), 0.0)
+        for place, (prompt, output) in enumerate(lengths)
+    ]
+    in_order = sorted(added, key=lambda sequence: sequence.queued_at)
+    while (due := made.next_step_at()) is not None:
+        made.step(due)
+    firsts = [sequence.first_token_at for sequence in in_order]
+    assert None not in firsts
+    assert firsts == sorted(firsts, key=lambda at: at or 0.0)

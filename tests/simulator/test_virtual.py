@@ -1,0 +1,79 @@
+"""A replay answers for each arrival, in the order given, whatever became of it."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from simulator import profile
+from simulator.virtual import Arrival, replay
+from tests.simulator.core.engines import config
+
+
+def test_times_are_those_of_the_steps() -> None:
+    only = replay([Arrival(5.0, 10, 3)], config(ingest_s=0.0))[0]
+    assert only.ttft == pytest.approx(0.001)
+    assert only.tpot == pytest.approx(0.001)
+    assert only.e2e == pytest.approx(0.003)
+    assert (only.finished, only.output_tokens, only.preemptions) == (True, 3, 0)
+
+
+def test_one_token_has_no_time_per_output_token() -> None:
+    assert replay([Arrival(0.0, 10, 1)], config())[0].tpot is None
+
+
+def test_arrivals_may_come_in_any_order() -> None:
+    late, early = replay([Arrival(2.0, 10, 2), Arrival(1.0, 10, 2)], config())
+    assert (late.arrived_at, early.arrived_at) == (2.0, 1.0)
+    assert (late.e2e, early.e2e) == (pytest.approx(0.002), pytest.approx(0.002))
+
+
+def test_a_refusal_and_a_departure_are_told() -> None:
+    load = [Arrival(0.0, 10, 50, cancelled_at=0.0105), Arrival(0.0, 10, 5), Arrival(0.0, 10, 5)]
+    left, served, refused = replay(load, config(max_queued_requests=2))
+    assert (left.finished, left.output_tokens, left.e2e) == (False, 10, None)
+    assert served.finished
+    assert (refused.refused, refused.finished, refused.ttft) == ("max_num_queued_reqs", False, None)
+
+
+def test_a_profile_can_be_replayed_as_it_is() -> None:
+    shipped = profile.load(profile.DEFAULT)
+    only = replay([Arrival(0.0, 1000, 2)], shipped)[0]
+    cost = shipped.cost
+    assert only.ttft is not None
+    prefill = cost.seconds(1000, 0, 1, 1000 * 500)
+    assert only.ttft == pytest.approx(prefill + 0.010, abs=0.015), "a step and the ingest before it"
+    assert only.tpot == pytest.approx(cost.seconds(1, 1000, 1, 0.0))
+
+
+@pytest.mark.traces
+@pytest.mark.skipif("HEADWAY_TRACES" not in os.environ, reason="HEADWAY_TRACES names no folder")
+def test_a_real_vllm_run_is_reproduced_within_three_percent() -> None:
+    log = Path(os.environ["HEADWAY_TRACES"], "vllm-measured/rtxpro6000-llama31-8b-requests.jsonl")
+    rows = [json.loads(line) for line in log.read_text().splitlines()]
+    start = min(row["arrival_time"] for row in rows)
+    load = [
+        Arrival(row["arrival_time"] - start, row["input_toks"], row["output_toks"]) for row in rows
+    ]
+    served = replay(load, profile.load("llama3.1-8b-rtxpro6000-tp1"))
+    queued, first, last, tokens = (
+        np.array([row[key] for row in rows])
+        for key in ("queued_ts", "first_token_ts", "last_token_ts", "output_toks")
+    )
+    several = tokens > 1
+    pairs = {
+        "ttft": ([each.ttft for each in served], first - queued),
+        "e2e": ([each.e2e for each in served], last - queued),
+        "tpot": (
+            [each.tpot for each in served if each.output_tokens > 1],
+            (last - first)[several] / (tokens[several] - 1),
+        ),
+    }
+    for metric, (simulated, real) in pairs.items():
+        model = np.array(simulated, dtype=float)
+        assert model.mean() == pytest.approx(real.mean(), rel=0.03), metric
+        assert np.quantile(model, 0.99) == pytest.approx(np.quantile(real, 0.99), rel=0.06), metric
