@@ -65,7 +65,7 @@ class Tally:
     @classmethod
     def of_samples(cls, samples: Iterable[Sample], slo: Slo | None, *, width: float = 1.0) -> Tally:
         """From the samples of the part that is to be judged."""
-        return cls(cohorts_of(samples, slo, width=width))
+        return cls.of_cohorts(cohorts_of(samples, slo, width=width))
 
     @cached_property
     def joint(self) -> Share:
@@ -87,9 +87,7 @@ class Tally:
         return Share(sum(hits), sum(self.judged), effective_n(self.judged, hits))
 
 
-def cohorts_of(
-    samples: Iterable[Sample], slo: Slo | None, *, width: float = 1.0
-) -> tuple[Cohort, ...]:
+def cohorts_of(samples: Iterable[Sample], slo: Slo | None, *, width: float = 1.0) -> list[Cohort]:
     """The cohorts of the samples' windows in order of time, without histograms."""
     builders: dict[int, CohortBuilder] = {}
     for sample in samples:
@@ -99,4 +97,4 @@ def cohorts_of(
             builder = builders[index] = CohortBuilder()
         builder.offered(sample.tenant)
         builder.count(sample, judge(sample, slo))
-    return tuple(builder.freeze() for _, builder in sorted(builders.items()))
+    return [builder.freeze() for _, builder in sorted(builders.items())]
