@@ -1,0 +1,153 @@
+"""The client: one request to one engine, and an answer whatever becomes of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+
+from engines.answer import Answer
+from engines.headers import excerpt, retry_after
+from engines.openai import PATHS, body
+from engines.outcomes import outcome_of
+from engines.reading import ERROR_LIMIT, OnTokens, Reading
+from engines.request import CompletionRequest, Timeouts
+from engines.signals.base import adapter
+from engines.target import Target
+from engines.transport.base import Clock, Ending, Exchange, HttpRequest, Transport
+from engines.watch import Watch
+from measurement.outcome import Outcome
+
+__all__ = ["Answer", "EngineClient"]
+
+OnSent = Callable[[float], None]
+
+
+class EngineClient:
+    """Asks one target over one transport. ``clock`` is monotonic seconds; answers are on it."""
+
+    def __init__(
+        self,
+        target: Target,
+        transport: Transport,
+        clock: Clock = time.monotonic,
+        *,
+        wall: Clock = time.time,
+    ) -> None:
+        self.target = target
+        self._transport = transport
+        self._clock = clock
+        self._wall = wall
+        self._dialect = adapter(target.kind).dialect
+        self._headers = (("Content-Type", "application/json"), *target.headers())
+        self._urls = {shape: target.url(path) for shape, path in PATHS.items()}
+
+    async def prepare(self) -> None:
+        """Check the target against the egress rules before the first request.
+
+        Raises EgressDenied. A name that can't be resolved is no fault here: it is the outcome of
+        the requests.
+        """
+        await self._transport.prepare(self._urls["chat"])
+
+    async def complete(
+        self,
+        request: CompletionRequest,
+        timeouts: Timeouts,
+        *,
+        on_sent: OnSent | None = None,
+        on_tokens: OnTokens | None = None,
+    ) -> Answer:
+        """Ask, and say what came of it; a failed request is an answer too.
+
+        Cancelling closes the connection at once. ``on_sent(at)`` is called when the first byte is
+        handed to the socket, ``on_tokens(at, n)`` for each chunk with tokens as it arrives.
+        """
+        http = HttpRequest(
+            "POST",
+            self._urls[request.shape],
+            self._headers,
+            body(request, model=self.target.model, dialect=self._dialect),
+        )
+        call = _Call(on_sent, on_tokens)
+        limit = min(timeouts.connect, timeouts.total)
+        exchange = Exchange(http, call, self._clock, connect_within=limit)
+        call.watch = Watch(exchange, call, timeouts, stream=request.stream)
+        try:
+            ending = await self._transport.exchange(exchange)
+        finally:
+            call.watch.stop()
+        if ending.outcome is Outcome.TIMEOUT_CONNECT and timeouts.total < timeouts.connect:
+            ending = Ending(ending.at, Outcome.TIMEOUT_TOTAL, ending.reason)
+        return self._answer(call, ending)
+
+    def _answer(self, call: _Call, ending: Ending) -> Answer:
+        reading = call.reading
+        outcome, why = outcome_of(call.status, call.headers, reading, ending)
+        prompt, output, source = reading.counts()
+        streamed = reading.streamed and reading.chunks > 0
+        return Answer(
+            outcome=outcome,
+            done_at=ending.at if reading.over_at is None else reading.over_at,
+            sent_at=call.sent_at,
+            first_token_at=reading.first_token_at,
+            first_answer_at=reading.first_answer_at,
+            last_token_at=reading.last_token_at,
+            chunks=reading.chunks,
+            gaps=tuple(reading.gaps),
+            gap_tokens=tuple(reading.gap_tokens) if streamed and reading.continuous else None,
+            first_chunk_tokens=reading.first_chunk_tokens,
+            prompt_tokens=prompt,
+            output_tokens=output,
+            token_source=source,
+            status=call.status,
+            retry_after=retry_after(call.headers, self._wall),
+            error="" if outcome.success else excerpt(why, (self.target.api_key,)),
+        )
+
+
+class _Call:
+    """One call under way: the sink of its bytes and the progress that its watch looks at."""
+
+    __slots__ = ("_on_sent", "headers", "reading", "sent_at", "status", "watch")
+
+    watch: Watch
+
+    def __init__(self, on_sent: OnSent | None, on_tokens: OnTokens | None) -> None:
+        self._on_sent = on_sent
+        self.reading = Reading(on_tokens)
+        self.sent_at: float | None = None
+        self.status: int | None = None
+        self.headers: Mapping[str, str] = {}
+
+    @property
+    def first_token_at(self) -> float | None:
+        return self.reading.first_token_at
+
+    @property
+    def event_at(self) -> float | None:
+        return self.reading.event_at
+
+    @property
+    def over_at(self) -> float | None:
+        return self.reading.over_at
+
+    def on_sent(self, at: float) -> None:
+        if self.sent_at is None:
+            self.sent_at = at
+            if self._on_sent is not None:
+                self._on_sent(at)
+        self.watch.phase()
+
+    def on_head(self, status: int, headers: Mapping[str, str]) -> None:
+        self.status = status
+        self.headers = headers
+
+    def on_body(self, at: float, data: bytes) -> None:
+        reading = self.reading
+        if self.status is not None and not 200 <= self.status < 300:
+            reading.text += data[: ERROR_LIMIT - len(reading.text)]
+            return
+        began, over = reading.first_token_at, reading.over_at
+        reading.body(at, data)
+        if reading.first_token_at is not began or reading.over_at is not over:
+            self.watch.phase()

@@ -1,0 +1,168 @@
+"""A reading: bytes of one answer become times, tokens and, at the end, an outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from engines.openai import ANSWER, DONE, Chunk, NotJson, Usage, decode
+from engines.sse import SseError, SseParser
+from measurement.outcome import Outcome, TokenSource
+
+WHOLE_LIMIT = 32 * 1024 * 1024
+ERROR_LIMIT = 64 * 1024
+
+OnTokens = Callable[[float, int], None]
+
+_BOM = b"\xef\xbb\xbf"
+
+
+class Reading:
+    """What has come so far. ``at`` is when the bytes arrived.
+
+    Whether an answer is a stream is told from its first byte, not from its headers: engines send
+    JSON errors as ``text/event-stream`` and streams without a content type.
+    """
+
+    __slots__ = (
+        "_counted", "_on_tokens", "_parser", "_say_tokens", "chunks", "continuous", "done",
+        "event_at", "events", "failure", "final", "finish_reason", "first_answer_at",
+        "first_chunk_tokens", "first_token_at", "gap_tokens", "gaps", "last_token_at", "over_at",
+        "so_far", "text", "why",
+    )  # fmt: skip
+
+    def __init__(self, on_tokens: OnTokens | None = None) -> None:
+        self._on_tokens = on_tokens
+        self._parser: SseParser | None = None
+        self._counted = 0
+        self.text = bytearray()
+        """The body, where it is no event stream."""
+        self.events = 0
+        self.event_at: float | None = None
+        self.first_token_at: float | None = None
+        self.first_answer_at: float | None = None
+        self.last_token_at: float | None = None
+        self.over_at: float | None = None
+        """When the answer said that it is over: [DONE], or a failure."""
+        self.done = False
+        self.chunks = 0
+        self.gaps: list[float] = []
+        self.gap_tokens: list[int] = []
+        self.first_chunk_tokens: int | None = None
+        self.continuous = False
+        """Every token-carrying chunk so far said the count of tokens."""
+        self.so_far: Usage | None = None
+        self.final: Usage | None = None
+        self.finish_reason: str | None = None
+        self.failure: Outcome | None = None
+        self.why = b""
+
+    @property
+    def streamed(self) -> bool:
+        """Whether an event stream came."""
+        return self._parser is not None
+
+    def body(self, at: float, data: bytes) -> None:
+        """Take body bytes of a 200."""
+        if self._parser is None:
+            self.text += data
+            start = self.text.removeprefix(_BOM).lstrip()[:1]
+            if not start or start in b"{[<":
+                if len(self.text) > WHOLE_LIMIT:
+                    self.fail(at, Outcome.MALFORMED, b"the answer grew over 32 MiB")
+                return
+            data = bytes(self.text)
+            self.text.clear()
+            self._parser = SseParser()
+        try:
+            events = self._parser.feed(data)
+        except SseError as error:
+            self.fail(at, Outcome.MALFORMED, str(error).encode())
+            return
+        for event in events:
+            self._event(at, event.data, event.type)
+
+    def fail(self, at: float, outcome: Outcome, why: bytes) -> None:
+        """The first failure that the answer itself shows; nothing after it counts."""
+        if self.over_at is None:
+            self.failure, self.why, self.over_at = outcome, why, at
+
+    def _event(self, at: float, data: bytes, type_: str) -> None:
+        if self.over_at is not None:
+            return
+        self.events += 1
+        self.event_at = at
+        if len(data) < 16 and data.strip() in (b"", DONE):
+            if data.strip():
+                self.done, self.over_at = True, at
+            return
+        try:
+            chunk = decode(data)
+        except NotJson:
+            outcome = Outcome.IN_BAND_ERROR if type_ == "error" else Outcome.MALFORMED
+            self.fail(at, outcome, data)
+            return
+        if chunk.failed or type_ == "error":
+            self.fail(at, Outcome.IN_BAND_ERROR, data)
+            return
+        self._chunk(at, chunk)
+
+    def _chunk(self, at: float, chunk: Chunk) -> None:
+        channels = chunk.channels()
+        if channels:
+            self._tokens(at, chunk.usage)
+            if self.first_answer_at is None and channels & ANSWER:
+                self.first_answer_at = at
+        reason = chunk.finish_reason
+        if reason is not None:
+            self.finish_reason = reason
+        if chunk.usage is not None:
+            self._usage(chunk.usage, last=not chunk.choices or reason is not None)
+        elif chunk.timings is not None and self.final is None:
+            self.final = chunk.timings.as_usage()
+
+    def _tokens(self, at: float, usage: Usage | None) -> None:
+        """One chunk that carries text: its stamp, its gap, and its tokens where it says them."""
+        said = None if usage is None else usage.completion_tokens
+        if self.first_token_at is None:
+            self.continuous = said is not None
+        if said is None:
+            self.continuous = False
+        n = max(1, said - self._counted) if said is not None and self.continuous else 1
+        self._counted += n
+        if self.last_token_at is None:
+            self.first_token_at = at
+            self.first_chunk_tokens = n
+        else:
+            self.gaps.append(at - self.last_token_at)
+            self.gap_tokens.append(n)
+        self.last_token_at = at
+        self.chunks += 1
+        if self._on_tokens is not None:
+            self._on_tokens(at, n)
+
+    def _usage(self, usage: Usage, *, last: bool) -> None:
+        """Usage of the whole, where no more text can follow; else usage so far."""
+        if last and usage.completion_tokens is not None:
+            self.final = usage
+        else:
+            self.so_far = usage
+
+    def counts(self) -> tuple[int | None, int | None, TokenSource | None]:
+        """Prompt tokens, output tokens and where the latter came from, the best source first."""
+        known = self.final or self.so_far
+        prompt = None if known is None else known.prompt_tokens
+        if self.final is not None and self.final.completion_tokens is not None:
+            return prompt, self.final.completion_tokens, TokenSource.USAGE
+        if self.so_far is not None and self.so_far.completion_tokens is not None:
+            return prompt, self.so_far.completion_tokens, TokenSource.CONTINUOUS_USAGE
+        if self.chunks:
+            return prompt, self.chunks, TokenSource.CHUNKS
+        return prompt, None, None
+
+    def whole(self, at: float, answer: Chunk) -> None:
+        """Take an answer that came in one piece: it has counts, but no first token."""
+        usage = answer.usage or (answer.timings and answer.timings.as_usage())
+        if usage:
+            self.final = usage
+            if self._on_tokens is not None and usage.completion_tokens:
+                self._on_tokens(at, usage.completion_tokens)

@@ -1,0 +1,87 @@
+"""What a transport is: it carries one request at a time and stamps bytes as they arrive."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from measurement.outcome import Outcome
+
+Clock = Callable[[], float]
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRequest:
+    """Method, URL, headers and body; the transport adds Host, length and Accept-Encoding."""
+
+    method: str
+    url: str
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How an exchange ended: ``outcome`` None means that the whole message came."""
+
+    at: float
+    outcome: Outcome | None = None
+    reason: str = ""
+
+
+class Sink(Protocol):
+    """Who takes what arrives. ``at`` was read when the bytes came, before anything parsed them."""
+
+    def on_sent(self, at: float) -> None:
+        """The request's first byte is being handed to the socket."""
+
+    def on_head(self, status: int, headers: Mapping[str, str]) -> None:
+        """Status and headers, names in lower case."""
+
+    def on_body(self, at: float, data: bytes) -> None:
+        """Body bytes, decoded of chunking and compression; everything one read brought."""
+
+
+class Exchange:
+    """One request under way. Whoever knows first how it ends says so; later words are ignored."""
+
+    __slots__ = ("clock", "connect_within", "ended", "request", "sink")
+
+    def __init__(
+        self, request: HttpRequest, sink: Sink, clock: Clock, *, connect_within: float
+    ) -> None:
+        self.request = request
+        self.sink = sink
+        self.clock = clock
+        self.connect_within = connect_within
+        self.ended: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
+
+    def end(self, outcome: Outcome | None, reason: str = "", *, at: float | None = None) -> None:
+        """End it now; the transport drops the connection when the message is not whole."""
+        if not self.ended.done():
+            ended_at = self.clock() if at is None else at
+            self.ended.set_result(Ending(ended_at, outcome, reason))
+
+    def renew(self) -> None:
+        """Forget how it ended: the request is sent once more."""
+        self.ended = asyncio.get_running_loop().create_future()
+
+    def defect(self, error: Exception) -> None:
+        """A fault of our own in a sink: it comes out of the call, and hides as no outcome."""
+        if not self.ended.done():
+            self.ended.set_exception(error)
+
+
+class Transport(Protocol):
+    """Carries exchanges. A failure is an Ending, never an exception; cancelling closes at once."""
+
+    async def prepare(self, url: str) -> None:
+        """Resolve and check a URL ahead of the first request; EgressDenied when forbidden."""
+
+    async def exchange(self, exchange: Exchange) -> Ending:
+        """Send the request, feed the sink, say how it ended."""
+
+    async def close(self) -> None:
+        """Close every connection."""

@@ -1,0 +1,182 @@
+"""One HTTP/1.1 connection: an asyncio protocol around the httptools parser.
+
+The clock is read first thing in ``data_received``. What the parser finds in one read is gathered
+and handed on afterwards, so that a sink never runs inside the parser.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable
+from typing import cast
+
+import httptools
+
+from engines.transport.base import Exchange
+from engines.transport.decoding import BodyDecoder, DecodingError
+from measurement.outcome import Outcome
+
+HEAD_LIMIT = 64 * 1024
+
+_TIMEOUT = re.compile(r"timeout=(\d+)")
+
+
+class Connection(asyncio.Protocol):
+    """Carries one exchange at a time. ``reusable`` when it is at rest and may carry another."""
+
+    def __init__(self, on_lost: Callable[[Connection], None]) -> None:
+        self._on_lost = on_lost
+        self._transport: asyncio.Transport | None = None
+        self._parser = httptools.HttpResponseParser(self)
+        self._exchange: Exchange | None = None
+        self._answered = False
+        self.served = 0
+        """Exchanges that it has carried to their end."""
+        self.stale = False
+        """The server had closed it before it took the request that was sent on it."""
+        self.reusable = False
+        self.idle_limit: float | None = None
+        """Seconds that the server says it keeps an idle connection."""
+        self._begin()
+
+    def _begin(self) -> None:
+        self._headers: dict[str, str] = {}
+        self._head_size = 0
+        self._head_ready = False
+        self._parts: list[bytes] = []
+        self._complete = False
+        self._until_close = False
+        self._decoder: BodyDecoder | None = None
+
+    # What the owner does with it
+
+    def start(self, exchange: Exchange, request: bytes) -> None:
+        """Send a request. Stamped before the write, which hands the bytes to the socket at once."""
+        self._begin()
+        self._exchange = exchange
+        self._answered = False
+        self.reusable = False
+        if self._transport is None:  # closed by the server as soon as it was open
+            exchange.end(Outcome.INCOMPLETE, "closed before the request was sent")
+            return
+        exchange.sink.on_sent(exchange.clock())
+        self._transport.write(request)
+
+    def abort(self) -> None:
+        """Close at once; an exchange that is still open ends with it."""
+        exchange, self._exchange = self._exchange, None
+        self.reusable = False
+        if exchange is not None:
+            exchange.end(Outcome.INCOMPLETE, "our side closed the connection")
+        if self._transport is not None:
+            self._transport.abort()
+
+    @property
+    def closing(self) -> bool:
+        """Whether it is closed or about to be."""
+        return self._transport is None or self._transport.is_closing()
+
+    # asyncio's calls
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+
+    def data_received(self, data: bytes) -> None:
+        exchange = self._exchange
+        if exchange is None:  # nobody asked: it can't be told apart from the next answer
+            self.abort()
+            return
+        at = exchange.clock()
+        self._answered = True
+        fault = ""
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            fault = "the server wants to switch protocols"
+        except httptools.HttpParserError as error:
+            fault = f"no HTTP/1.1 answer: {error.__context__ or error}"
+        try:
+            self._hand_on(exchange, at)
+        except DecodingError as error:
+            exchange.end(Outcome.MALFORMED, str(error), at=at)
+        except Exception as error:  # noqa: BLE001 - a sink's defect belongs to the caller
+            exchange.defect(error)
+            return
+        if self._complete:
+            self._finish(exchange, at, clean=not fault)
+        elif fault:
+            exchange.end(Outcome.MALFORMED, fault, at=at)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._transport = None
+        self.reusable = False
+        exchange, self._exchange = self._exchange, None
+        self._on_lost(self)
+        if exchange is None:
+            return
+        if not self._answered:
+            self.stale = self.served > 0
+            exchange.end(Outcome.INCOMPLETE, f"closed before any answer{_because(exc)}")
+        elif self._until_close and exc is None:
+            exchange.end(None)
+        else:
+            exchange.end(Outcome.INCOMPLETE, f"closed before the end of the answer{_because(exc)}")
+
+    # httptools' calls
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._head_size += len(name) + len(value)
+        if self._head_size > HEAD_LIMIT:
+            raise ValueError(f"headers over {HEAD_LIMIT:,} bytes")
+        key, text = name.decode("latin-1").lower(), value.decode("latin-1")
+        known = self._headers.get(key)
+        self._headers[key] = text if known is None else f"{known}, {text}"
+
+    def on_headers_complete(self) -> None:
+        status = self._parser.get_status_code()
+        if status < 200:  # 100 Continue, 103 Early Hints: the answer is still to come
+            self._headers = {}
+            return
+        self._head_ready = True
+        headers = self._headers
+        framed = "content-length" in headers or "chunked" in headers.get("transfer-encoding", "")
+        self._until_close = not framed and status not in (204, 304)
+        self._decoder = BodyDecoder.of(headers.get("content-encoding", ""))
+
+    def on_body(self, body: bytes) -> None:
+        self._parts.append(body)
+
+    def on_message_complete(self) -> None:
+        if self._parser.get_status_code() >= 200:
+            self._complete = True
+            self.reusable = self._parser.should_keep_alive()
+
+    def on_message_begin(self) -> None:
+        if self._complete:
+            raise ValueError("a second answer to one request")
+
+    # From one to the other
+
+    def _hand_on(self, exchange: Exchange, at: float) -> None:
+        if self._head_ready:
+            self._head_ready = False
+            exchange.sink.on_head(self._parser.get_status_code(), self._headers)
+        if self._parts:
+            body = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
+            self._parts = []
+            if self._decoder is not None:
+                body = self._decoder.decode(body)
+            exchange.sink.on_body(at, body)
+
+    def _finish(self, exchange: Exchange, at: float, *, clean: bool) -> None:
+        self._exchange = None
+        self.served += 1
+        self.reusable = self.reusable and clean
+        if found := _TIMEOUT.search(self._headers.get("keep-alive", "")):
+            self.idle_limit = float(found[1])
+        exchange.end(None, at=at)
+
+
+def _because(exc: Exception | None) -> str:
+    return f": {exc}" if exc is not None else ""

@@ -1,0 +1,87 @@
+"""The watch over one call: four time-outs on one timer, at no cost per chunk.
+
+The timer is set when the call's phase changes; in between it is only looked at when it fires,
+and set again when something has come since.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from typing import Protocol
+
+from engines.request import Timeouts
+from engines.transport.base import Exchange
+from measurement.outcome import Outcome
+
+LINGER = 0.5
+"""Seconds that a connection may take to end its message after [DONE], to be used again."""
+
+
+class Progress(Protocol):
+    """What the watch needs to know of a call."""
+
+    @property
+    def sent_at(self) -> float | None: ...
+    @property
+    def first_token_at(self) -> float | None: ...
+    @property
+    def event_at(self) -> float | None: ...
+    @property
+    def over_at(self) -> float | None: ...
+
+
+class Watch:
+    """Ends an exchange when one of its time-outs is due."""
+
+    __slots__ = ("_exchange", "_progress", "_started_at", "_stream", "_timeouts", "_timer")
+
+    def __init__(
+        self, exchange: Exchange, progress: Progress, timeouts: Timeouts, *, stream: bool
+    ) -> None:
+        self._exchange = exchange
+        self._progress = progress
+        self._timeouts = timeouts
+        self._stream = stream
+        self._started_at = exchange.clock()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def phase(self) -> None:
+        """The call entered a new phase: sent, first token, over."""
+        self.stop()
+        due, _ = self._due()
+        if due < math.inf:
+            delay = max(0.0, due - self._exchange.clock())
+            self._timer = asyncio.get_running_loop().call_later(delay, self._fire)
+
+    def stop(self) -> None:
+        """No more of it."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _fire(self) -> None:
+        self._timer = None
+        due, outcome = self._due()
+        if due > self._exchange.clock():
+            self.phase()
+            return
+        name = "" if outcome is None else outcome.value.removeprefix("timeout_")
+        reason = f"no end within timeouts.{name}" if name == "total" else f"timeouts.{name} passed"
+        self._exchange.end(outcome, "" if outcome is None else reason)
+
+    def _due(self) -> tuple[float, Outcome | None]:
+        """When the next time-out is due, and which; None as outcome ends the call as it is."""
+        progress, timeouts = self._progress, self._timeouts
+        if progress.over_at is not None:
+            return progress.over_at + LINGER, None
+        total = self._started_at + timeouts.total
+        if self._stream and progress.sent_at is not None:
+            if progress.first_token_at is None:
+                due, outcome = progress.sent_at + timeouts.first_token, Outcome.TIMEOUT_FIRST_TOKEN
+            else:
+                last = progress.event_at or progress.first_token_at
+                due, outcome = last + timeouts.idle, Outcome.TIMEOUT_IDLE
+            if due < total:
+                return due, outcome
+        return total, Outcome.TIMEOUT_TOTAL
