@@ -8,9 +8,11 @@ what is over 1 h counts as 1 h. Merging adds counts, so it is exact, in any orde
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -74,17 +76,14 @@ class Histogram:
 
     def percentile(self, percent: float) -> float | None:
         """Seconds of the percentile (in percent: 99), as in ``rank``; None without values."""
-        left = rank(self.count, percent)
-        for bucket, count in self.buckets:
-            left -= count
-            if left <= 0:
-                return middle_of(bucket)
-        return None
+        return self.percentiles((percent,))[0]
 
-    def above(self, seconds: float) -> int:
-        """How many values lie in buckets above the one that holds ``seconds``."""
-        edge = bucket_of(seconds)
-        return sum(count for bucket, count in self.buckets if bucket > edge)
+    def percentiles(self, percents: Sequence[float]) -> list[float | None]:
+        """Several at once, in one pass."""
+        reached = list(accumulate(count for _, count in self.buckets))
+        n = reached[-1] if reached else 0
+        places = [bisect_left(reached, rank(n, percent)) for percent in percents]
+        return [middle_of(self.buckets[place][0]) if n else None for place in places]
 
     def to_json(self) -> dict[str, list[int]]:
         """Two lists of one length: bucket numbers, and counts."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,11 +21,11 @@ from measurement.window import RETENTION, Window
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """What stays of a window for good: its cohort without histograms."""
+    """What stays of a window for good: what the effective n is read from."""
 
-    start: float
-    end: float
-    cohort: Cohort
+    judged: int
+    met: int
+    missed_by: Mapping[str, int]
 
 
 class Live:
@@ -42,28 +42,48 @@ class Live:
         self.since = since
         self._pieces: dict[int, _Piece] = {}
         self._recent: dict[int, Window] = {}
+        self._counts: Counter[str] = Counter()
+        self._outcomes: Counter[Outcome] = Counter()
+        self._unmeasured: Counter[str] = Counter()
         self._buckets: dict[str, Counter[int]] = {name: Counter() for name in HISTOGRAMS}
-        self._in_flight: float | None = None
+        self._closed_seconds = 0.0
+        self._newest: Window | None = None
+        self._tally: Tally | None = None
 
     def update(self, windows: Iterable[Window]) -> None:
         """Take new windows and new revisions."""
-        newest = self._last_index()
         for window in windows:
-            if window.index >= newest:
-                newest, self._in_flight = window.index, window.events.in_flight_mean
+            if self._newest is None or window.index >= self._newest.index:
+                self._newest = window
             if window.start >= self.since:
                 self._replace(window)
-        for index in [i for i, w in self._recent.items() if self._settled(w)]:
-            del self._recent[index]
+        self._tally = None
+        edge = self._newest.start - 2 * RETENTION if self._newest is not None else 0.0
+        for index in [i for i, w in self._recent.items() if w.final and w.end < edge]:
+            del self._recent[index]  # the fold has let go of it: no revision can come
 
     @property
     def tally(self) -> Tally:
-        """The cohorts so far, in order of time."""
-        return Tally(tuple(piece.cohort for _, piece in sorted(self._pieces.items())))
+        """What a verdict needs, so far."""
+        if self._tally is None:
+            rows = [piece for _, piece in sorted(self._pieces.items())]
+            metrics = {metric for row in rows for metric in row.missed_by}
+            self._tally = Tally(
+                offered=self._counts["offered"],
+                pending=self._counts["pending"],
+                excluded=self._counts["excluded"],
+                met_tokens=self._counts["met_tokens"],
+                unmeasured=dict(+self._unmeasured),
+                judged=[row.judged for row in rows],
+                met=[row.met for row in rows],
+                missed_by={m: [row.missed_by.get(m, 0) for row in rows] for m in metrics},
+            )
+        return self._tally
 
     def histogram(self, name: str) -> Histogram:
         """The merged histogram of ``ttft``, ``tpot``, ``itl``, ``e2e`` or ``send_lag``."""
-        return Histogram(tuple(sorted((+self._buckets[name]).items())))
+        buckets = self._buckets[name].items()
+        return Histogram(tuple(sorted(bucket for bucket in buckets if bucket[1])))
 
     def verdict(self, validity: Validity | None = None) -> Verdict:
         """The verdict on what is resolved so far, by the rule of the final one."""
@@ -71,59 +91,56 @@ class Live:
 
     def totals(self) -> dict[str, Any]:
         """The live tiles. Rates are over windows in which every request has its outcome."""
-        tally = self.tally
-        low, high = tally.joint.interval() if tally.joint.n else (None, None)
-        closed = [piece for piece in self._pieces.values() if not piece.cohort.pending]
-        seconds = sum(max(0.0, min(p.end, self.duration) - p.start) for p in closed)
-        outcomes: Counter[str] = Counter()
-        for piece in self._pieces.values():
-            outcomes.update({str(outcome): n for outcome, n in piece.cohort.outcomes.items()})
+        joint, counts, outcomes = self.tally.joint, self._counts, +self._outcomes
+        low, high = joint.interval() if joint.n else (None, None)
         return {
-            "offered": tally.offered,
-            "resolved": tally.offered - tally.pending,
-            "pending": tally.pending,
-            "outcomes": dict(outcomes),
-            "errors": sum(n for name, n in outcomes.items() if _is_error(name)),
-            "rejected": sum(outcomes[str(outcome)] for outcome in REJECTED),
-            "excluded": tally.excluded,
-            "attainment": tally.joint.value,
+            "offered": counts["offered"],
+            "resolved": counts["offered"] - counts["pending"],
+            "pending": counts["pending"],
+            "outcomes": {str(outcome): n for outcome, n in outcomes.items()},
+            "errors": sum(n for outcome, n in outcomes.items() if _is_error(outcome)),
+            "rejected": sum(outcomes[outcome] for outcome in REJECTED),
+            "excluded": counts["excluded"],
+            "attainment": joint.value,
             "attainment_low": low,
             "attainment_high": high,
-            "attainment_n": tally.joint.n,
-            "effective_n": round(tally.joint.effective_n, 1),
-            "goodput_rps": _rate(sum(p.cohort.met for p in closed), seconds),
-            "goodput_tokens_ps": _rate(sum(p.cohort.met_tokens for p in closed), seconds),
-            "offered_rate": _rate(sum(p.cohort.offered for p in closed), seconds),
-            "in_flight": self._in_flight,
+            "attainment_n": joint.n,
+            "effective_n": round(joint.effective_n, 1),
+            "goodput_rps": self._rate("closed_met"),
+            "goodput_tokens_ps": self._rate("closed_met_tokens"),
+            "offered_rate": self._rate("closed_offered"),
+            "in_flight": self._newest.events.in_flight_mean if self._newest is not None else None,
             **{f"{name}_ms": percentiles_ms(self.histogram(name)) for name in HISTOGRAMS},
         }
 
-    def _last_index(self) -> int:
-        return max(self._recent, default=-1)
-
     def _replace(self, window: Window) -> None:
         before = self._recent.get(window.index)
-        if before is not None and before.revision >= window.revision:
-            return
+        if before is None and window.index in self._pieces:
+            return  # let go long ago
         if before is not None:
-            self._add(before.cohort, -1)
-        elif window.index in self._pieces:
-            return  # settled long ago
-        self._add(window.cohort, 1)
+            if before.revision >= window.revision:
+                return
+            self._add(before, -1)
+        self._add(window, 1)
         self._recent[window.index] = window
-        bare = window.cohort.without_histograms()
-        self._pieces[window.index] = _Piece(window.start, window.end, bare)
+        cohort = window.cohort
+        self._pieces[window.index] = _Piece(cohort.judged, cohort.met, cohort.missed_by)
 
-    def _add(self, cohort: Cohort, sign: int) -> None:
+    def _add(self, window: Window, sign: int) -> None:
+        cohort = window.cohort
+        for name, count in _counts(cohort).items():
+            self._counts[name] += sign * count
+        if not cohort.pending:
+            inside = min(window.end, self.duration) - window.start
+            self._closed_seconds += sign * max(0.0, inside)
+        _add_to(self._outcomes, cohort.outcomes, sign)
+        _add_to(self._unmeasured, cohort.unmeasured, sign)
         for name, buckets in self._buckets.items():
-            histogram: Histogram = getattr(cohort, name)
-            for bucket, count in histogram.buckets:
-                buckets[bucket] += sign * count
+            _add_to(buckets, dict(getattr(cohort, name).buckets), sign)
 
-    def _settled(self, window: Window) -> bool:
-        """Whether the fold has let go of it, so that no revision can come."""
-        newest = self._recent[self._last_index()]
-        return window.final and window.end < newest.start - 2 * RETENTION
+    def _rate(self, name: str) -> float | None:
+        seconds = self._closed_seconds
+        return self._counts[name] / seconds if seconds > 0 else None
 
 
 def percentiles_ms(histogram: Histogram) -> dict[str, Any]:
@@ -131,8 +148,7 @@ def percentiles_ms(histogram: Histogram) -> dict[str, Any]:
     n = histogram.count
     found: dict[str, float | None] = {}
     rough: dict[str, float] = {}
-    for percent in PERCENTS:
-        seconds = histogram.percentile(percent)
+    for percent, seconds in zip(PERCENTS, histogram.percentiles(PERCENTS), strict=True):
         enough = seconds is not None and n >= minimum_n(percent)
         found[f"p{percent:g}"] = 1e3 * seconds if seconds is not None and enough else None
         if seconds is not None and not enough:
@@ -140,11 +156,25 @@ def percentiles_ms(histogram: Histogram) -> dict[str, Any]:
     return {**found, "n": n, "rough": rough}
 
 
-def _is_error(name: str) -> bool:
+def _counts(cohort: Cohort) -> dict[str, int]:
+    """A window's part in the totals; ``closed_…`` only when none of its requests is pending."""
+    counts = {
+        "offered": cohort.offered,
+        "pending": cohort.pending,
+        "excluded": cohort.excluded,
+        "met_tokens": cohort.met_tokens,
+    }
+    if cohort.pending:
+        return counts
+    closed = {"offered": cohort.offered, "met": cohort.met, "met_tokens": cohort.met_tokens}
+    return counts | {f"closed_{name}": count for name, count in closed.items()}
+
+
+def _add_to(total: Counter[Any], counts: Mapping[Any, int], sign: int) -> None:
+    for key, count in counts.items():
+        total[key] += sign * count
+
+
+def _is_error(outcome: Outcome) -> bool:
     """Failures that are neither refusals nor the user's own cancel."""
-    outcome = Outcome(name)
     return not outcome.success and outcome not in (*REJECTED, Outcome.CANCELLED)
-
-
-def _rate(count: int, seconds: float) -> float | None:
-    return count / seconds if seconds > 0 else None

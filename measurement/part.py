@@ -58,7 +58,7 @@ class Part:
             rejected=sum(sample.outcome in REJECTED for sample in own),
             sent_within=sum(s.sent_at is not None and start <= s.sent_at < end for s in samples),
             tokens_within=tokens_between(samples, start, end),
-            met_tokens=sum(cohort.met_tokens for cohort in tally.cohorts),
+            met_tokens=tally.met_tokens,
             tokens=Tokens.of(own),
             latencies=quantiles(own),
             itl_kind=itl_kind(own),

@@ -6,8 +6,10 @@ end are the same arithmetic on the same fold.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from measurement.batch_means import effective_n
 from measurement.cohort import Cohort, CohortBuilder
@@ -17,61 +19,75 @@ from measurement.slo import Slo, judge
 from measurement.window import Window
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Tally:
-    """The cohorts of a run's windows, in order of time."""
+    """Counts over the run, and by window in order of time what the effective n is read from."""
 
-    cohorts: tuple[Cohort, ...]
+    offered: int
+    pending: int
+    """Those without an outcome yet."""
+    excluded: int
+    """Cancelled before they had missed anything."""
+    met_tokens: int
+    """Output tokens of the requests that met every objective."""
+    unmeasured: Mapping[str, int]
+    """Successes without a value, by objective."""
+    judged: Sequence[int]
+    """By window: resolved and not excluded."""
+    met: Sequence[int]
+    missed_by: Mapping[str, Sequence[int]]
+    """By objective, by window."""
+
+    @classmethod
+    def of_cohorts(cls, cohorts: Sequence[Cohort]) -> Tally:
+        """From cohorts in order of time."""
+        metrics = {metric for cohort in cohorts for metric in cohort.missed_by}
+        unmeasured: Counter[str] = Counter()
+        for cohort in cohorts:
+            unmeasured.update(cohort.unmeasured)
+        return cls(
+            offered=sum(cohort.offered for cohort in cohorts),
+            pending=sum(cohort.pending for cohort in cohorts),
+            excluded=sum(cohort.excluded for cohort in cohorts),
+            met_tokens=sum(cohort.met_tokens for cohort in cohorts),
+            unmeasured=dict(unmeasured),
+            judged=[cohort.judged for cohort in cohorts],
+            met=[cohort.met for cohort in cohorts],
+            missed_by={m: [cohort.missed_by.get(m, 0) for cohort in cohorts] for m in metrics},
+        )
 
     @classmethod
     def of_windows(cls, windows: Iterable[Window], *, since: float = 0.0) -> Tally:
         """From windows of one width; those that start before ``since`` are warm-up."""
         kept = sorted((w for w in windows if w.start >= since), key=lambda w: w.index)
-        return cls(tuple(window.cohort for window in kept))
+        return cls.of_cohorts([window.cohort for window in kept])
 
     @classmethod
     def of_samples(cls, samples: Iterable[Sample], slo: Slo | None, *, width: float = 1.0) -> Tally:
         """From the samples of the part that is to be judged."""
-        return cls(cohorts_of(samples, slo, width=width))
+        return cls.of_cohorts(cohorts_of(samples, slo, width=width))
 
-    @property
-    def offered(self) -> int:
-        """Every request that was due."""
-        return sum(cohort.offered for cohort in self.cohorts)
-
-    @property
-    def pending(self) -> int:
-        """Those without an outcome yet."""
-        return sum(cohort.pending for cohort in self.cohorts)
-
-    @property
-    def excluded(self) -> int:
-        """Cancelled before they had missed anything."""
-        return sum(cohort.excluded for cohort in self.cohorts)
-
-    @property
+    @cached_property
     def joint(self) -> Share:
         """Requests that met every objective."""
-        return self._share([cohort.met for cohort in self.cohorts])
+        return self._share(self.met)
 
     def objective(self, metric: str) -> Share:
         """Requests that did not miss this objective."""
-        return self._share(
-            [cohort.judged - cohort.missed_by.get(metric, 0) for cohort in self.cohorts]
-        )
+        missed = self.missed_by.get(metric)
+        if missed is None:
+            return self._share(self.judged)
+        return self._share([n - k for n, k in zip(self.judged, missed, strict=True)])
 
     def measured(self, metric: str) -> int:
         """Requests of which the objective's metric says something: a value, or a failure."""
-        return sum(c.judged - c.unmeasured.get(metric, 0) for c in self.cohorts)
+        return self.joint.n - self.unmeasured.get(metric, 0)
 
     def _share(self, hits: Sequence[int]) -> Share:
-        sizes = [cohort.judged for cohort in self.cohorts]
-        return Share(sum(hits), sum(sizes), effective_n(sizes, hits))
+        return Share(sum(hits), sum(self.judged), effective_n(self.judged, hits))
 
 
-def cohorts_of(
-    samples: Iterable[Sample], slo: Slo | None, *, width: float = 1.0
-) -> tuple[Cohort, ...]:
+def cohorts_of(samples: Iterable[Sample], slo: Slo | None, *, width: float = 1.0) -> list[Cohort]:
     """The cohorts of the samples' windows in order of time, without histograms."""
     builders: dict[int, CohortBuilder] = {}
     for sample in samples:
@@ -81,4 +97,4 @@ def cohorts_of(
             builder = builders[index] = CohortBuilder()
         builder.offered(sample.tenant)
         builder.count(sample, judge(sample, slo))
-    return tuple(builder.freeze() for _, builder in sorted(builders.items()))
+    return [builder.freeze() for _, builder in sorted(builders.items())]

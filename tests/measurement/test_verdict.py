@@ -214,6 +214,6 @@ def test_a_system_under_its_target_passes_in_few_runs(correlated: bool) -> None:
         cohorts = [
             Cohort(offered=25, outcomes={Outcome.OK: 25}, met=25 - k, missed=k) for k in misses
         ]
-        outcomes.append(judge(Tally(tuple(cohorts)), slo(ERROR)).objectives[0].outcome)
+        outcomes.append(judge(Tally.of_cohorts(cohorts), slo(ERROR)).objectives[0].outcome)
     assert outcomes.count("pass") / 300 <= 0.05
     assert "inconclusive" in outcomes
