@@ -106,7 +106,8 @@ STORAGES = {
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
 STATIC_URL = "/static/"
-STATIC_ROOT = DATA_DIR / "static"
+# Beside the code, as an image has it; `headway up` collects into its own data directory.
+STATIC_ROOT = DATA_DIR / "static" if EMBEDDED else BASE_DIR / "staticfiles"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 
 # Queue and live frames.
@@ -175,6 +176,7 @@ if not EMBEDDED:
     SESSION_COOKIE_NAME = "__Host-headway-session"
     CSRF_COOKIE_NAME = "__Host-headway-csrf"
     SECURE_SSL_REDIRECT = True
+    SECURE_REDIRECT_EXEMPT = [r"^healthz$"]  # asked from inside, before any proxy
     SECURE_HSTS_SECONDS = 365 * 24 * 3600
     SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = True
 if BEHIND_PROXY:

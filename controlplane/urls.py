@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.contrib.auth.views import LogoutView
 from django.urls import URLPattern, URLResolver, include, path
 
+from controlplane.health import healthz
 from controlplane.runs import routing as runs
 from controlplane.teams import views as teams
 
@@ -17,6 +18,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("audit/", include(([path("", teams.audit, name="list")], "audit"))),
     path("catalogue/", include("controlplane.catalogue.urls")),
     path("api/v1/", include("controlplane.api.urls")),
+    path("healthz", healthz, name="healthz"),
 ]
 
 # Live frames; each app that has a consumer adds its routing here.

@@ -100,12 +100,6 @@ class Cohort:
             **{name: getattr(self, name).merge(getattr(other, name)) for name in HISTOGRAMS},
         )
 
-    def without_histograms(self) -> Cohort:
-        """The counts alone."""
-        return dataclasses.replace(
-            self, ttft=EMPTY, tpot=EMPTY, itl=EMPTY, e2e=EMPTY, send_lag=EMPTY
-        )
-
     def to_json(self) -> dict[str, Any]:
         """Plain JSON; ``pending`` is written for readers and follows from the rest."""
         return {

@@ -85,11 +85,6 @@ class Histogram:
         places = [bisect_left(reached, rank(n, percent)) for percent in percents]
         return [middle_of(self.buckets[place][0]) if n else None for place in places]
 
-    def above(self, seconds: float) -> int:
-        """How many values lie in buckets above the one that holds ``seconds``."""
-        edge = bucket_of(seconds)
-        return sum(count for bucket, count in self.buckets if bucket > edge)
-
     def to_json(self) -> dict[str, list[int]]:
         """Two lists of one length: bucket numbers, and counts."""
         return {

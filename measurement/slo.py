@@ -86,9 +86,11 @@ class Slo:
         override = self.tenants.get(tenant)
         return self.target if override is None or override.target is None else override.target
 
-    def maximum(self, metric: str, *, tenant: str = "", prompt_tokens: int | None = None) -> float:
-        """The threshold that holds for such a request, in the metric's unit."""
-        return self._maxima(tenant, prompt_tokens)[metric]
+    def maximum(
+        self, metric: str, *, tenant: str = "", prompt_tokens: int | None = None
+    ) -> float | None:
+        """The threshold that holds for such a request, in the metric's unit; None without one."""
+        return self._maxima(tenant, prompt_tokens).get(metric)
 
     def judge(self, sample: Sample) -> Judgement:
         """What the sample was worth under this SLO."""

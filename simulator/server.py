@@ -77,7 +77,8 @@ class EngineServer:
             )
         except OSError as error:
             if error.errno == errno.EADDRINUSE:
-                raise PortTaken(f"port {options.port} on {options.host} is taken") from None
+                taken = f"port {options.port} on {options.host} is taken"
+                raise PortTaken(f"{taken}; choose another with --port") from None
             raise
 
     async def stop(self) -> None:

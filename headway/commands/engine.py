@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
             print(f"headway engine: {problem}", file=sys.stderr)
         return EXIT_BAD_CONFIGURATION
     except OSError as error:
-        print(f"headway engine: {error}; choose another with --port or --host", file=sys.stderr)
+        print(f"headway engine: {error}", file=sys.stderr)
         return EXIT_INFRASTRUCTURE
 
 

@@ -12,6 +12,7 @@ from typing import NoReturn
 from headway.embedded.data_dir import CannotStart
 from headway.embedded.family import Family
 from headway.embedded.kept_secret import kept_secret
+from headway.embedded.llamacpp import MODEL
 from headway.embedded.plan import (
     LOOPBACK,
     Plan,
@@ -49,8 +50,9 @@ def keep_house(wish: Wish, *, data_dir: Path, scratch: Path) -> NoReturn:
         socket=scratch / "valkey.sock",
         bind=wish.bind,
         port=wish.port,
-        engine_port=free_port(),
-        llamacpp_port=free_port() if wish.llamacpp else None,
+        # The same addresses at every start where they are free, so that people can keep them.
+        engine_port=free_port(preferred=wish.port + 100),
+        llamacpp_port=free_port(preferred=wish.port + 101) if wish.llamacpp else None,
     )
     told = environment(plan, given_environment())
     family = Family(
@@ -76,11 +78,12 @@ def _start(family: Family, plan: Plan, told: Mapping[str, str]) -> None:
     urls = ["--engine-url", f"http://{LOOPBACK}:{plan.engine_port}"]
     if plan.llamacpp_port is not None:
         urls += ["--llamacpp-url", f"http://{LOOPBACK}:{plan.llamacpp_port}"]
+        urls += ["--llamacpp-model", MODEL]
     password = kept_secret(plan.data_dir, "admin_password", size=12)
     _manage(
         "prepare_embedded",
         *urls,
-        told={**told, "HEADWAY_ADMIN_PASSWORD": password},
+        told={**told, "HEADWAY_DEMO_PASSWORD": password},
         fault="the database could not be prepared",
     )
     late = [family.start(spec) for spec in server_specs(plan)]

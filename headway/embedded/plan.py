@@ -40,11 +40,9 @@ def environment(plan: Plan, given: Mapping[str, str]) -> dict[str, str]:
     ours = {
         "HEADWAY_EMBEDDED": "1",
         "HEADWAY_DATA_DIR": str(plan.data_dir),
-        "HEADWAY_EGRESS": "loopback",
         "DATABASE_URL": f"sqlite:///{plan.data_dir / 'headway.sqlite3'}",
         "REDIS_URL": f"unix://{plan.socket}",
         "SECRET_KEY": kept_secret(plan.data_dir, "secret_key", size=48),
-        "HEADWAY_SEAL_KEY": kept_secret(plan.data_dir, "seal_key"),
         "ALLOWED_HOSTS": _hosts(plan.bind),
         "DJANGO_SETTINGS_MODULE": "controlplane.settings",
         "PYTHONUNBUFFERED": "1",

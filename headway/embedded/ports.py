@@ -14,8 +14,10 @@ def is_free(host: str, port: int) -> bool:
         return False
 
 
-def free_port(host: str = "127.0.0.1") -> int:
-    """A port that nothing listens on at this moment."""
+def free_port(host: str = "127.0.0.1", *, preferred: int = 0) -> int:
+    """A port that nothing listens on at this moment: the preferred one where it is free."""
+    if preferred and is_free(host, preferred):
+        return preferred
     with _listening(host, 0) as server:
         return int(server.getsockname()[1])
 

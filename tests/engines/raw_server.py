@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import ssl
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,10 @@ class Asked:
 class Wire:
     """How a script writes. ``keep`` says whether the connection stays open after it."""
 
+    reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
+    left: asyncio.Event
     keep: bool = False
-    gone: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def send(self, *pieces: bytes) -> None:
         """Each piece in a segment of its own, read by the client before the next."""
@@ -40,7 +41,14 @@ class Wire:
 
     async def stall(self) -> None:
         """Say nothing more until the client leaves."""
-        await self.gone.wait()
+        with contextlib.suppress(OSError):
+            await self.reader.read()
+        self.left.set()
+
+    @property
+    def gone(self) -> bool:
+        """Whether the client has closed its side."""
+        return self.reader.at_eof() or self.reader.exception() is not None
 
     def reset(self) -> None:
         """Drop the connection at once."""
@@ -60,7 +68,7 @@ class RawServer:
         self.connections = 0
         self.asked: list[Asked] = []
         self.left = asyncio.Event()
-        """A client has closed its side."""
+        """A client has closed its side while the script stalled."""
 
     async def __aenter__(self) -> RawServer:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=self._tls)
@@ -100,7 +108,7 @@ class RawServer:
     async def _talk(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, connection: int
     ) -> None:
-        wire = Wire(writer, keep=True)
+        wire = Wire(reader, writer, self.left, keep=True)
         while wire.keep:
             head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
             length = next(
@@ -111,21 +119,8 @@ class RawServer:
             body = await reader.readexactly(length)
             asked = Asked(len(self.asked), connection, head, body)
             self.asked.append(asked)
-            wire = Wire(writer)
-            watch = asyncio.ensure_future(self._until_gone(reader, wire))
-            try:
-                await self._script(asked, wire)
-            finally:
-                if wire.keep and not wire.gone.is_set():
-                    watch.cancel()
-
-    async def _until_gone(self, reader: asyncio.StreamReader, wire: Wire) -> None:
-        while not reader.at_eof():
-            await asyncio.sleep(0.005)
-            if reader.exception() is not None:
-                break
-        wire.gone.set()
-        self.left.set()
+            wire = Wire(reader, writer, self.left)
+            await self._script(asked, wire)
 
 
 def head(status: str = "200 OK", **headers: str) -> bytes:

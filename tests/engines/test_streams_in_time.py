@@ -84,7 +84,7 @@ async def test_a_stall_ends_by_its_own_time_out_and_closes_the_connection(
 async def test_keep_alive_comments_do_not_hide_an_idle_stream(ask: Ask) -> None:
     async def script(asked: Asked, wire: Wire) -> None:
         await wire.send(STREAM, chunk(HI))
-        while not wire.gone.is_set():
+        while not wire.gone:
             await wire.send(chunk(b": ping\n\n"))
             await asyncio.sleep(0.01)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loadtest.inflight import Flight
@@ -162,6 +162,7 @@ def test_the_event_side_counts_what_was_sent_and_received() -> None:
     assert whole.events.in_flight_max == 2
 
 
+@settings(deadline=None)
 @given(
     outcomes=st.lists(
         st.tuples(

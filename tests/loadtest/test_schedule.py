@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from documents.parse import build
@@ -37,6 +37,7 @@ def schedule(
     )
 
 
+@settings(deadline=None)
 @given(workers=st.integers(1, 12), seed=st.integers(0, 2**63 - 1), rate=st.floats(0.5, 200))
 def test_the_union_of_the_slices_is_the_schedule(workers: int, seed: int, rate: float) -> None:
     facts: dict[str, Any] = {"rate": rate, "seed": seed, "duration": 8.0}
@@ -100,6 +101,7 @@ def test_shapes_do_not_depend_on_the_order_in_which_they_are_asked() -> None:
     assert [it.shape(i) for i in places] == [it.shape(i) for i in reversed(places)][::-1]
 
 
+@settings(deadline=None)
 @given(slots=st.integers(1, 100), workers=st.integers(1, 12))
 def test_slots_of_a_closed_loop_are_shared_out_and_indices_never_meet(
     slots: int, workers: int

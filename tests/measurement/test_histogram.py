@@ -87,7 +87,3 @@ def test_weights_count_a_value_so_often() -> None:
     builder.record(0.5, 3)
     builder.record_all([0.5, 2.0], [2, 1])
     assert [count for _, count in builder.freeze().buckets] == [5, 1]
-
-
-def test_values_above_a_threshold_are_counted_by_bucket() -> None:
-    assert Histogram.of([0.1, 0.5, 0.9]).above(0.5) == 1

@@ -181,7 +181,7 @@ def test_the_summary_carries_littles_law_and_intervals() -> None:
     assert found["intervals"]["ttft_ms"]["p50"]["method"] == "batch means"
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(sample_lists())
 def test_every_summary_is_plain_json_and_reconciles(samples: list[Sample]) -> None:
     found = summarise(samples, slo=slo(), duration=4.0, warm_up=1.0).to_json()

@@ -15,7 +15,7 @@ from measurement.sample import Sample
 from measurement.window import RETENTION, Window, WindowFold, roll_up
 from tests.measurement.builders import answered, failed, sample_lists, slo
 
-law = settings(deadline=None, max_examples=40)
+law = settings(max_examples=40)
 
 
 def told(fold: WindowFold, sample: Sample) -> None:

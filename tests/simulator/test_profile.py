@@ -33,7 +33,7 @@ def test_a_shipped_profile_states_its_source_and_its_error(name: str) -> None:
 
 def test_the_docs_have_a_row_for_each_profile_and_no_other() -> None:
     page = (ROOT / "docs/profiles.md").read_text()
-    rows = dict(re.findall(r"^\| `([^`]+)` \|(.*)$", page, flags=re.M))
+    rows = dict(re.findall(r"^\| `([^`]+)` \|(.*)$", page, flags=re.MULTILINE))
     assert sorted(rows) == profile.names()
     for name, row in rows.items():
         shipped = profile.load(name)

@@ -52,7 +52,8 @@ def test_the_same_prompt_and_seed_give_the_same_answer(text: str, seed: int) -> 
 def test_natural_lengths_spread_about_their_median() -> None:
     lengths = sorted(natural_length(key_of(str(place), 0)) for place in range(2000))
     assert 170 < lengths[1000] < 230
-    assert lengths[100] < 100 < 400 < lengths[1900]
+    assert lengths[100] < 100
+    assert lengths[1900] > 400
 
 
 @given(key=KEYS, most=st.integers(1, 400), least=st.integers(0, 400), ignore=st.booleans())

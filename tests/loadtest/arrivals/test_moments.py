@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -70,6 +70,7 @@ def test_the_number_of_poisson_arrivals_is_itself_random() -> None:
     assert np.mean(counts) == pytest.approx(process.expected(60.0), rel=0.01)
 
 
+@settings(deadline=None)
 @given(
     name=st.sampled_from([name for name, cls in processes.all().items() if cls.open_loop]),
     rate=st.floats(0.01, 500),

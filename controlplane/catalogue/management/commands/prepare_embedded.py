@@ -1,0 +1,25 @@
+"""`manage.py prepare_embedded`: database, static files and demo data, in one process."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandParser
+
+
+class Command(BaseCommand):
+    help = "Bring an embedded set-up to where its servers can start. Run twice, it changes nothing."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--engine-url", required=True, help="where the simulated engine answers"
+        )
+        parser.add_argument("--llamacpp-url", default="", help="where a llama.cpp server answers")
+        parser.add_argument("--llamacpp-model", default="", help="its model")
+
+    def handle(self, **options: Any) -> None:
+        call_command("migrate", interactive=False, verbosity=0)
+        call_command("collectstatic", interactive=False, verbosity=0, clear=True)
+        told = ("engine_url", "llamacpp_url", "llamacpp_model")
+        call_command("load_demo", **{name: options[name] for name in told})

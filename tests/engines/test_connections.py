@@ -1,0 +1,221 @@
+"""Connections: kept, found stale, refused, cancelled, pinned; over every transport."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+
+import pytest
+
+from engines.client import EngineClient
+from engines.egress import EgressDenied
+from engines.request import CompletionRequest, Timeouts
+from engines.target import Target
+from engines.transport.base import Transport
+from measurement.outcome import Outcome
+from tests.engines.conftest import QUICK, Ask
+from tests.engines.raw_server import (
+    Asked,
+    RawServer,
+    Script,
+    Wire,
+    chunk,
+    head,
+    in_turn,
+    page,
+    replying,
+    stream,
+)
+from tests.engines.sayings import HELLO, ROLE, captured, delta
+
+STREAM = head(Content_Type="text/event-stream", Transfer_Encoding="chunked")
+GOOD = stream(HELLO)
+
+
+async def closing(asked: Asked, wire: Wire) -> None:
+    """Say nothing and close: what a server does to a connection that it had given up."""
+
+
+async def test_one_connection_serves_one_request_after_another(ask: Ask) -> None:
+    async with RawServer(replying(GOOD, keep=True)) as server:
+        outcomes = [(await ask(server.url)).outcome for _ in range(5)]
+    assert (outcomes, server.connections) == ([Outcome.OK] * 5, 1)
+
+
+async def test_as_many_connections_as_requests_at_once_and_all_used_again(ask: Ask) -> None:
+    async with RawServer(replying(GOOD, keep=True)) as server:
+        for _ in range(3):
+            await asyncio.gather(*(ask(server.url) for _ in range(20)))
+    assert server.connections == 20
+
+
+async def test_an_error_answer_leaves_the_connection_in_use(ask: Ask) -> None:
+    refused = replying(page(b"{}", "429 Too Many"), keep=True)
+    async with RawServer(in_turn([refused, replying(GOOD)])) as server:
+        assert (await ask(server.url)).outcome is Outcome.REJECTED_429
+        assert (await ask(server.url)).outcome is Outcome.OK
+    assert server.connections == 1
+
+
+async def test_a_server_that_says_keep_alive_and_closes_costs_no_failure(ask: Ask) -> None:
+    """llama.cpp's habit: Keep-Alive in the head, FIN behind each stream."""
+    reply = stream(captured("llamacpp-chat.sse"), Keep_Alive="timeout=5, max=100")
+    async with RawServer(replying(reply)) as server:
+        for _ in range(30):
+            answer = await ask(server.url)
+            assert (answer.outcome, answer.output_tokens) == (Outcome.TRUNCATED, 8)
+    assert len(server.asked) <= server.connections
+
+
+async def test_a_stale_connection_is_retried_once_on_a_new_one(ask: Ask) -> None:
+    scripts = [replying(GOOD, keep=True), closing, replying(GOOD)]
+    async with RawServer(in_turn(scripts)) as server:
+        assert (await ask(server.url)).outcome is Outcome.OK
+        answer = await ask(server.url)
+    assert answer.outcome is Outcome.OK
+    assert [asked.connection for asked in server.asked] == [1, 1, 2]
+
+
+async def test_a_retry_keeps_the_first_send_as_its_start(ask: Ask) -> None:
+    sent: list[float] = []
+    scripts = [replying(GOOD, keep=True), closing, replying(GOOD)]
+    async with RawServer(in_turn(scripts)) as server:
+        await ask(server.url)
+        client = ask.client(server.url)
+        request = CompletionRequest("Hi", 8)
+        answer = await client.complete(request, QUICK, on_sent=sent.append)
+    assert sent == [answer.sent_at]
+
+
+async def test_there_is_no_second_retry(ask: Ask) -> None:
+    async with RawServer(in_turn([replying(GOOD, keep=True), closing, closing])) as server:
+        await ask(server.url)
+        assert (await ask(server.url)).outcome is Outcome.INCOMPLETE
+    assert len(server.asked) == 3
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        pytest.param(replying(STREAM), id="a head"),
+        pytest.param(replying(b"HTTP/1.1 2"), id="a part of a head"),
+        pytest.param(replying(STREAM, chunk(ROLE)), id="a role"),
+    ],
+)
+async def test_a_request_that_got_any_answer_is_not_sent_again(ask: Ask, second: Script) -> None:
+    async with RawServer(in_turn([replying(GOOD, keep=True), second])) as server:
+        await ask(server.url)
+        assert (await ask(server.url)).outcome is Outcome.INCOMPLETE
+    assert len(server.asked) == 2
+
+
+async def test_a_new_connection_is_not_retried(ask: Ask) -> None:
+    async with RawServer(in_turn([closing])) as server:
+        assert (await ask(server.url)).outcome is Outcome.INCOMPLETE
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize("extra", [b"HTTP/1.1 200 OK\r\n\r\n", b"rubbish"])
+async def test_bytes_behind_an_answer_spoil_the_connection_and_not_the_answer(
+    ask: Ask, extra: bytes
+) -> None:
+    scripts = [replying(GOOD + extra, keep=True), replying(GOOD)]
+    async with RawServer(in_turn(scripts)) as server:
+        assert (await ask(server.url)).outcome is Outcome.OK
+        assert (await ask(server.url)).outcome is Outcome.OK
+    assert server.connections == 2
+
+
+@pytest.mark.parametrize("pieces", [[], [STREAM], [STREAM, chunk(ROLE + delta(content="Hi"))]])
+async def test_cancelling_closes_the_connection_in_every_phase(
+    ask: Ask, pieces: list[bytes]
+) -> None:
+    reached = asyncio.Event()
+
+    async def script(asked: Asked, wire: Wire) -> None:
+        await wire.send(*pieces)
+        reached.set()
+        await wire.stall()
+
+    async with RawServer(script) as server:
+        task = asyncio.create_task(ask(server.url))
+        await reached.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await asyncio.wait_for(server.left.wait(), 1.0)
+
+
+async def test_a_port_where_nobody_listens(ask: Ask) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        answer = await ask(f"http://127.0.0.1:{taken.getsockname()[1]}")
+    assert answer.outcome is Outcome.CONNECT
+    assert "127.0.0.1" in answer.error
+    assert answer.sent_at is None
+    assert answer.done_at > 0
+
+
+async def test_a_name_that_does_not_exist(ask: Ask) -> None:
+    answer = await ask("http://no-such-host.invalid:8000")
+    assert answer.outcome is Outcome.DNS
+    assert "no-such-host.invalid" in answer.error
+
+
+async def test_a_connection_that_is_never_made(ask: Ask) -> None:
+    """A listener with a full backlog takes no more connections."""
+    with socket.socket() as deaf, contextlib.ExitStack() as queue:
+        deaf.bind(("127.0.0.1", 0))
+        deaf.listen(0)
+        for _ in range(4):
+            waiting = queue.enter_context(socket.socket())
+            waiting.setblocking(False)
+            with contextlib.suppress(BlockingIOError):
+                waiting.connect(deaf.getsockname())
+        answer = await ask(f"http://127.0.0.1:{deaf.getsockname()[1]}", Timeouts(connect=0.05))
+    assert answer.outcome is Outcome.TIMEOUT_CONNECT
+    assert "0.05 s" in answer.error
+
+
+async def test_a_total_time_out_shorter_than_the_connection_is_named_so(ask: Ask) -> None:
+    with socket.socket() as deaf, contextlib.ExitStack() as queue:
+        deaf.bind(("127.0.0.1", 0))
+        deaf.listen(0)
+        for _ in range(4):
+            waiting = queue.enter_context(socket.socket())
+            waiting.setblocking(False)
+            with contextlib.suppress(BlockingIOError):
+                waiting.connect(deaf.getsockname())
+        url = f"http://127.0.0.1:{deaf.getsockname()[1]}"
+        assert (await ask(url, Timeouts(total=0.05))).outcome is Outcome.TIMEOUT_TOTAL
+
+
+async def test_a_forbidden_target_is_told_ahead_and_never_called(transport: Transport) -> None:
+    client = EngineClient(Target("http://169.254.169.254", "m"), transport)
+    with pytest.raises(EgressDenied, match="cloud metadata"):
+        await client.prepare()
+    answer = await client.complete(CompletionRequest("Hi", 8), QUICK)
+    assert answer.outcome is Outcome.CONNECT
+    assert "cloud metadata" in answer.error
+
+
+async def test_no_proxy_is_taken_from_the_environment(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    async with RawServer(replying(GOOD)) as server:
+        assert (await ask(server.url)).outcome is Outcome.OK
+
+
+async def test_the_request_on_the_wire(ask: Ask) -> None:
+    async with RawServer(replying(GOOD)) as server:
+        await ask(f"{server.url}/v1/")
+    asked = server.asked[0]
+    assert asked.line == "POST /v1/chat/completions HTTP/1.1"
+    lines = asked.head.lower().split("\r\n")
+    assert f"host: 127.0.0.1:{server.port}" in lines
+    assert "accept-encoding: identity" in lines
+    assert "content-type: application/json" in lines
+    assert not any(line.startswith("authorization") for line in lines)
