@@ -83,6 +83,7 @@ function apply(frame) {
     document.body.dispatchEvent(new CustomEvent("run-status"));
   }
   soon();
+  $("pause").hidden = !LIVE.has(frame.run.status);
   if (!LIVE.has(frame.run.status)) live.set({ ended: true });
   else if (!frame.full && (wider || events.t.length > MOST_ROWS || cohorts.t.length > MOST_ROWS)) live.backfill(true);
 }

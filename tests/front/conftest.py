@@ -50,7 +50,7 @@ def fake() -> Iterator[Fake]:
 
 @pytest.fixture
 def open_page(browser: Browser, fake: Fake) -> Iterator[Open]:
-    """Opens a path of the fake server; at the end, no script error and no CSP violation was seen."""
+    """Opens a path of the fake server; at the end, no script error or CSP violation was seen."""
     said: list[str] = []
     contexts: list[BrowserContext] = []
 

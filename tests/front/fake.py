@@ -1,4 +1,4 @@
-"""A small server in the place of the product's: rendered pages, recorded frames, a scripted socket."""
+"""A server in the place of the product's: rendered pages, made-up frames, a scripted socket."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run made up from a fixed seed: its figures, and any frame of it, as the server would say them."""
+"""A run made up from a fixed seed: its figures, and any frame of it, as the server says them."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ class Story:
         return [t, opened, n, n / STEP, n / STEP, (n - missed) / STEP, *ttft, *tpot, *e2e, share]
 
     def frame(self, seq: int, *, since: int = 0, status: str = "running") -> Json:
-        """What changed in the seconds after ``since`` up to ``seq``; second s is stored as s + 1."""
+        """What changed in the seconds from ``since`` to ``seq``; second s is stored as s + 1."""
         seconds = min(seq, self.seconds)
         live = status in ("running", "queued", "cancelling")
         run = {"status": status, "elapsed_s": seconds, "duration_s": self.duration}
@@ -234,29 +234,48 @@ def tiles(story: Story, seconds: int) -> list[Json]:
         tile(
             *("attainment", "Attainment (offered)", 0.9944, "99.44", "%"),
             **(ends | {"target": 0.99, "target_text": "≥ 99.00 %", "bad": "below"}),
-            **{"min": 0.988, "max": 1.0, "status": "warn" if few else "ok", "effective_n": 2573},
+            min=0.988,
+            max=1.0,
+            status="warn" if few else "ok",
+            effective_n=2573,
             spark=spark("attainment_percent", 0.01),
         ),
         tile(
             *("goodput", "Goodput", 39.6, "39.6", "req/s"),
-            **{"low": 38.9, "high": 40.2, "low_text": "38.9", "high_text": "40.2"},
-            **{"min": 36, "max": 42, "bad": "below", "spark": spark("goodput_rps")},
+            low=38.9,
+            high=40.2,
+            low_text="38.9",
+            high_text="40.2",
+            min=36,
+            max=42,
+            bad="below",
+            spark=spark("goodput_rps"),
         ),
         tile(
             *("ttft", "TTFT P99", 632, "632", "ms"),
-            **{"low": 578, "high": 707, "low_text": "578", "high_text": "707", "target": 800},
-            **{
-                "target_text": "≤ 800 ms",
-                "min": 500,
-                "max": 900,
-                "status": "none" if few else "ok",
-            },
-            **{"enough": not few, "spark": spark("ttft_p99")},
+            low=578,
+            high=707,
+            low_text="578",
+            high_text="707",
+            target=800,
+            target_text="≤ 800 ms",
+            min=500,
+            max=900,
+            status="none" if few else "ok",
+            enough=not few,
+            spark=spark("ttft_p99"),
         ),
         tile(
             *("tpot", "TPOT P99", 43.3, "43.3", "ms"),
-            **{"low": 42.4, "high": 44.4, "low_text": "42.4", "high_text": "44.4", "target": 60},
-            **{"target_text": "≤ 60 ms", "min": 39, "max": 64, "status": "ok"},
+            low=42.4,
+            high=44.4,
+            low_text="42.4",
+            high_text="44.4",
+            target=60,
+            target_text="≤ 60 ms",
+            min=39,
+            max=64,
+            status="ok",
             spark=spark("tpot_p99"),
         ),
         tile("rejected", "Rejected and shed", 0.0015, "0.15", "%", min=0, max=0.003),

@@ -1,4 +1,4 @@
-"""The page of a run in a real browser: whatever the socket does, it ends equal to what was stored."""
+"""The page of a run in a real browser: whatever the socket does, it ends as what was stored."""
 
 from __future__ import annotations
 
@@ -49,7 +49,9 @@ def column(rows: list[Any], columns: list[str], key: str) -> list[Any]:
 
 
 def connected(page: Page) -> None:
-    page.wait_for_function("() => document.querySelector('.conn').dataset.s === 'live'", timeout=15_000)
+    page.wait_for_function(
+        "() => document.querySelector('.conn').dataset.s === 'live'", timeout=15_000
+    )
 
 
 def test_a_page_draws_its_first_frame_without_asking(
@@ -147,7 +149,9 @@ def test_a_run_that_ends_shows_its_verdict_says_it_once_and_stops_asking(
     fake.send(*(story.frame(seq, since=seq - 1) for seq in range(51, 56)))
     fake.pages[PATH] = pages.run_page(story, seq=56, status="done")
     fake.send(story.frame(56, since=55, status="done"))
-    page.wait_for_function("() => document.querySelector('[data-part=word]').textContent === 'Passed'")
+    page.wait_for_function(
+        "() => document.querySelector('[data-part=word]').textContent === 'Passed'"
+    )
     assert page.evaluate("(heard) => heard.length", spoken) == 1
     assert said.inner_text().startswith("Passed, final.")
     assert page.locator(".conn").inner_text() == "Final"

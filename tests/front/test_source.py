@@ -45,9 +45,9 @@ def test_a_template_says_what_it_is_and_what_it_needs(template: Path) -> None:
 @pytest.mark.parametrize("template", TEMPLATES, ids=name)
 def test_every_word_of_a_template_is_translated(template: Path) -> None:
     text = re.sub(r"\{% block main_class %\}.*?\{% endblock %\}", "", template.read_text())
-    text = re.sub(r"\{%\s*blocktranslate.*?endblocktranslate\s*%\}", "", text, flags=re.S)
+    text = re.sub(r"\{%\s*blocktranslate.*?endblocktranslate\s*%\}", "", text, flags=re.DOTALL)
     text = re.sub(
-        r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}|<(svg|code|pre|kbd)\b.*?</\1>", "", text, flags=re.S
+        r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}|<(svg|code|pre|kbd)\b.*?</\1>", "", text, flags=re.DOTALL
     )
     text = re.sub(r"<[^>]*>", "|", text)
     own = {"Headway", "SLO", "SLOs", "TTFT", "TPOT", "UTC", "sha256", "P99"}
