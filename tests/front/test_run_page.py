@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -185,3 +186,33 @@ def test_words_from_a_target_are_shown_as_text_never_as_markup(
     page.get_by_text(evil).nth(2).wait_for()
     assert page.get_by_text(evil).count() == 3
     assert page.locator("main img, .verdict img").count() == 0
+
+
+def test_a_long_run_is_asked_for_anew_in_coarser_rows_so_that_memory_stays_bounded(
+    fake: Fake, open_page: Open
+) -> None:
+    long = Story(seconds=3_620, duration=7_200)
+    serve(fake, long, seq=3_595, stored=3_595)
+    page = open_page(PATH)
+    connected(page)
+    coarse = {"step": 60, "rows": [row for row in long.events if (row[0] or 0) % 60 == 0]}
+    fake.backfill = lambda since: long.frame(3_610, since=since) | {"events": coarse}
+    fake.send(*(long.frame(seq, since=seq - 1) for seq in range(3_596, 3_611)))
+    drawn = wait_for_rows(page, "figure-in_flight", 61)
+    assert drawn["columns"][1] == column(coarse["rows"], EVENTS, "limit")
+    assert fake.asked == [3_595, 0]
+
+
+def test_a_worker_that_falls_silent_is_said_to_be_stale(
+    fake: Fake, open_page: Open, story: Story
+) -> None:
+    frame = story.frame(50)
+    old = (datetime.now(UTC) - timedelta(seconds=40)).isoformat()
+    frame["run"] |= {"updated_at": old}
+    fake.pages[PATH] = pages.run_page(story, seq=50)
+    fake.backfill = lambda _since: frame
+    page = open_page(PATH)
+    page.get_by_text("The data are getting old.").wait_for()
+    assert page.locator(".conn").inner_text().startswith("Stale · data 4")
+    fake.send(story.frame(51, since=50))
+    page.get_by_text("The data are getting old.").wait_for(state="hidden")

@@ -74,9 +74,9 @@ def test_a_version_refuses_every_way_to_change_it(line: Policy) -> None:
 @pytest.mark.parametrize("table", ["catalogue_policyversion", "catalogue_sloversion"])
 def test_the_database_refuses_too(line: Policy, operator: Actor, table: str) -> None:
     save_slo(actor=operator, document=SLO)
-    with pytest.raises(DatabaseError, match="never changed"), transaction.atomic():
-        with connection.cursor() as cursor:
-            cursor.execute(f"UPDATE {table} SET number = 9")  # noqa: S608
+    refused = pytest.raises(DatabaseError, match="never changed")
+    with refused, transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(f"UPDATE {table} SET number = 9")  # noqa: S608
 
 
 def test_a_version_keeps_its_lines_name(line: Policy, operator: Actor) -> None:

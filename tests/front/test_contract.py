@@ -1,0 +1,55 @@
+"""What the server says of its figures is what the page's script needs."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+from controlplane.runs.frames import figures
+from controlplane.runs.panels.base import every
+from tests.front.story import COHORTS, EVENTS, FIGURES
+
+SLO = {
+    "apiVersion": "headway/v1",
+    "kind": "SLO",
+    "metadata": {"name": "chat", "owner": "team"},
+    "spec": {
+        "target": 0.99,
+        "window": "28d",
+        "objectives": [{"metric": "ttft_ms", "max": 800}, {"metric": "e2e_ms", "max": 9000}],
+    },
+}
+PAGE = figures(SimpleNamespace(scenario={"slo": SLO}))
+COLORS = {"s0", "s1", "s2", "s3", "s4", "s5"}
+DASHES = {"none", "p50", "p95", "p99", "shadow"}
+
+
+def test_every_series_has_its_column_and_a_look_that_the_page_knows() -> None:
+    for figure in PAGE["figures"]:
+        columns = PAGE[f"{figure['source'].removesuffix('s')}_columns"]
+        for series in figure["series"]:
+            assert series["key"] in columns
+            assert series["color"] in COLORS
+            assert series["dash"] in DASHES
+
+
+def test_the_controller_trace_has_its_figure() -> None:
+    limit = next(figure for figure in PAGE["figures"] if figure["id"] == "limit")
+    assert [series["key"] for series in limit["series"]] == ["in_flight", "limit"]
+    assert limit["source"] == "events"
+
+
+def test_each_table_begins_as_the_page_reads_it() -> None:
+    assert PAGE["event_columns"][0] == "t"
+    assert PAGE["cohort_columns"][:3] == ["t", "open", "n"]
+
+
+def test_a_limit_says_in_its_label_which_side_misses() -> None:
+    labels = [mark["label"] for figure in PAGE["figures"] for mark in figure["marks"]]
+    assert labels
+    assert all("≤" in label or "≥" in label for label in labels)
+
+
+def test_the_made_up_run_has_the_figures_and_columns_of_a_real_one() -> None:
+    assert {figure["id"] for figure in FIGURES["figures"]} == {panel.name for panel in every()}
+    assert set(EVENTS) == set(PAGE["event_columns"])
+    assert set(COHORTS) <= set(PAGE["cohort_columns"])
