@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-WORDS = tuple(
+_VOCABULARY = (
     " able about above across act add after again age ago air all almost along also always among"
     " animal answer any appear area arm around art ask away back bad ball bank base bear beat"
     " bed before begin behind best better big bird black blue board boat body book both box boy"
@@ -24,8 +24,9 @@ WORDS = tuple(
     " figure fill final find fine finger finish fire first fish fit five flat floor flow flower"
     " fly follow food foot force forest form four free fresh friend from front fruit full fun"
     " game garden gas gather gentle girl give glad glass gold gone good govern grand grass gray"
-    " great green ground group grow guess guide hair half hand happen happy hard".split()  # noqa: SIM905 - a list is no easier to read
+    " great green ground group grow guess guide hair half hand happen happy hard"
 )
+WORDS = tuple(_VOCABULARY.split())
 
 
 def fresh(tokens: int, rng: np.random.Generator) -> str:

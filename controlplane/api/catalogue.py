@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from drf_spectacular.utils import extend_schema
@@ -74,13 +76,13 @@ class SloKind(Resource):
     serializer_class = out.SloOut
 
     def create(self, body: dict[str, Any]) -> Slo:
-        return lines.save_slo(actor=self.actor, document=_document(body)).line
+        with _inside(body) as document:
+            return lines.save_slo(actor=self.actor, document=document).line
 
     def replace(self, row: Slo, body: dict[str, Any]) -> Slo:
-        document = _document(body)
-        return lines.save_slo(
-            actor=self.actor, line=row, document=document, guard=self.guard()
-        ).line
+        guard = self.guard()
+        with _inside(body) as document:
+            return lines.save_slo(actor=self.actor, line=row, document=document, guard=guard).line
 
 
 class PolicyKind(Resource):
@@ -89,13 +91,15 @@ class PolicyKind(Resource):
     serializer_class = out.PolicyOut
 
     def create(self, body: dict[str, Any]) -> Policy:
-        return lines.save_policy(actor=self.actor, document=_document(body)).line
+        with _inside(body) as document:
+            return lines.save_policy(actor=self.actor, document=document).line
 
     def replace(self, row: Policy, body: dict[str, Any]) -> Policy:
-        document = _document(body)
-        return lines.save_policy(
-            actor=self.actor, line=row, document=document, guard=self.guard()
-        ).line
+        guard = self.guard()
+        with _inside(body) as document:
+            return lines.save_policy(
+                actor=self.actor, line=row, document=document, guard=guard
+            ).line
 
 
 class EndpointProbe(EndpointKind):
@@ -119,13 +123,18 @@ def _credential(body: dict[str, Any]) -> tuple[Secret | None, bool]:
     return Secret(given), False
 
 
-def _document(body: dict[str, Any]) -> Any:
+@contextmanager
+def _inside(body: dict[str, Any]) -> Iterator[Any]:
+    """The body's document; its faults are told as the caller sees them, below ``document``."""
     problems = list(unknown_keys(body, ("document",)))
     if "document" not in body:
         problems.append(Problem("document", None, "is required: the whole document"))
     if problems:
         raise DocumentError(problems)
-    return body["document"]
+    try:
+        yield body["document"]
+    except DocumentError as error:
+        raise error.below("document") from None
 
 
 def _workload(body: dict[str, Any]) -> dict[str, Any]:

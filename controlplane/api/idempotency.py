@@ -9,6 +9,7 @@ from datetime import timedelta
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
+from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -44,7 +45,8 @@ def once(request: Request, actor: Actor, work: Callable[[], Response]) -> Respon
     if response.status_code >= 400:
         claim.delete()
         return response
-    claim.status, claim.body = response.status_code, response.data
+    claim.status = response.status_code
+    claim.body = json.loads(JSONRenderer().render(response.data))
     claim.location = response.get("Location", "")
     claim.save(update_fields=["status", "body", "location"])
     return response

@@ -7,12 +7,14 @@ from typing import Any
 from django.core.exceptions import PermissionDenied
 from django.http import Http404
 from rest_framework import status
-from rest_framework.exceptions import APIException, NotAuthenticated, Throttled
+from rest_framework.exceptions import APIException, ErrorDetail, NotAuthenticated, Throttled
+from rest_framework.renderers import JSONRenderer
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
+from controlplane.api.authentication import REMEDY
 from controlplane.catalogue.services.common import InUse
-from documents.problem import DocumentError, Problem
+from documents.problem import DocumentError
 
 CONTENT_TYPE = "application/problem+json"
 
@@ -41,6 +43,7 @@ class PreconditionRequired(APIException):
 
 def handle(error: Exception, context: dict[str, Any]) -> Response | None:
     """DRF's hook. What it does not know goes on to Django and becomes a logged 500."""
+    context["request"].accepted_renderer = JSONRenderer()  # whatever the answer would have been
     if isinstance(error, DocumentError):
         return _invalid(error)
     if isinstance(error, InUse):
@@ -50,9 +53,7 @@ def handle(error: Exception, context: dict[str, Any]) -> Response | None:
     if isinstance(error, PermissionDenied):
         return problem(403, "denied", str(error) or "Your token may not do this.")
     if isinstance(error, NotAuthenticated):
-        from controlplane.api.authentication import REMEDY  # noqa: PLC0415 - a cycle otherwise
-
-        error.detail = REMEDY
+        error.detail = ErrorDetail(REMEDY, error.default_code)
     answer = exception_handler(error, context)
     if answer is None or not isinstance(error, APIException):
         return answer
@@ -89,14 +90,10 @@ def pointer(path: str) -> str:
 
 
 def _invalid(error: DocumentError) -> Response:
-    told = [{"pointer": pointer(one.path), "detail": _told(one)} for one in error.problems]
+    told = [{"pointer": pointer(one.path), "detail": str(one)} for one in error.problems]
     count = len(told)
     detail = f"{count} thing{'s' if count != 1 else ''} to put right; see errors."
     return problem(422, "invalid-document", detail, told)
-
-
-def _told(one: Problem) -> str:
-    return str(one)
 
 
 def _words(error: APIException) -> str:

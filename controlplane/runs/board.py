@@ -16,13 +16,17 @@ from controlplane.runs import shares
 from controlplane.runs.panels.base import Column, Number, Row, Source
 from controlplane.runs.panels.base import columns as panel_columns
 from documents import canonical
-from measurement.cohort import Cohort
+from measurement.cohort import HISTOGRAMS, Cohort
+from measurement.histogram import Histogram
 from measurement.window import Window, roll_up
 
 EVENT_STEPS = (1, 10, 60, 600)
 COHORT_STEPS = (1, 2, 5, 10, 60, 600)
 MOST_ROWS = 1_800
 FEWEST_COHORTS = 30
+
+BARE = dict.fromkeys(HISTOGRAMS, Histogram())
+"""What turns a cohort into its counts."""
 
 Changed = dict[Source, set[int]]
 """Starts of rows, by table."""
@@ -111,7 +115,7 @@ class Table:
         return self._counted(open_now)
 
     def _counted(self, windows: Iterable[Window]) -> Cohort:
-        kept = (w.cohort.without_histograms() for w in windows if w.start >= self.since)
+        kept = (replace(w.cohort, **BARE) for w in windows if w.start >= self.since)
         return reduce(Cohort.merge, kept, self._settled)
 
     def shown(self) -> list[Row]:

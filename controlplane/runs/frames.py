@@ -15,7 +15,7 @@ from controlplane.runs import tables, tiles
 from controlplane.runs.board import MOST_ROWS, Board, Table, columns_of
 from controlplane.runs.models import Run
 from controlplane.runs.panels.base import Row, Shown, Source, every
-from controlplane.runs.verdicts import verdict
+from controlplane.runs.verdicts import notes, verdict
 from measurement.slo import Slo
 
 Frame = dict[str, Any]
@@ -36,7 +36,7 @@ def build(
         "full": since <= 0,
         "seq": run.seq,
         "run": state(run),
-        "verdict": verdict(run),
+        "verdict": verdict(run, notes(run)),
         "tiles": tiles.tiles(run, shown["cohorts"], slo),
         "events": _table(board.events, since),
         "cohorts": _table(board.cohorts, since),

@@ -60,10 +60,10 @@ class RunQuerySet(TeamQuerySet["Run"]):
         return self.filter(status__in=LIVE)
 
     def with_names(self) -> RunQuerySet:
-        """With everything that a list says about a run, and without its bulky columns."""
+        """With everything that a list says about a run, and without its bulky report."""
         return self.select_related(
             "endpoint", "policy_version__line", "slo_version__line", "workload", "created_by"
-        ).defer("summary", "judgement", "scenario", "live")
+        ).defer("summary")
 
 
 class Run(models.Model):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from controlplane.runs.models import Run, Status
@@ -37,12 +37,19 @@ def judgement_of(run: Run) -> Mapping[str, Any]:
     return found if isinstance(found, Mapping) else {}
 
 
-def verdict(run: Run) -> dict[str, str]:
-    """Outcome for the colour, word, state and reasons; ``none`` when nothing can be judged."""
+def notes(run: Run) -> Sequence[str]:
+    """Sentences of the report that a reader must not miss."""
+    return (run.summary or {}).get("notes", ())
+
+
+def verdict(run: Run, notes: Sequence[str] = ()) -> dict[str, str]:
+    """Outcome for the colour, word, state and reasons; ``none`` when nothing can be judged.
+
+    A list goes without the notes, since those are in the bulky report.
+    """
     judged = judgement_of(run)
     outcome = str(judged.get("outcome", ""))
     because = str(judged.get("because", ""))
-    notes = (run.summary or {}).get("notes", ())
     more = [*notes, *judged.get("reasons", ()), *judged.get("warnings", ())]
     detail = " ".join(str(reason) for reason in more if str(reason) not in because)
     state = "so far" if run.is_live else "final"

@@ -14,7 +14,7 @@ from controlplane.runs import frames as frame_module
 from controlplane.runs import services, stored, watchdog
 from controlplane.runs.forms import LaunchForm, initial_from
 from controlplane.runs.models import Run, Status
-from controlplane.runs.verdicts import verdict
+from controlplane.runs.verdicts import notes, verdict
 from controlplane.teams.access import page
 from controlplane.teams.rights import Right
 from documents.problem import DocumentError
@@ -145,7 +145,7 @@ def _bar(request: HttpRequest, run: Run) -> dict[str, Any]:
     """What the verdict bar needs."""
     return {
         "run": run,
-        "verdict": verdict(run),
+        "verdict": verdict(run, notes(run)),
         "state": frame_module.state(run),
         "may_write": request.actor.may(Right.RUNS_WRITE),
         "may_cancel": request.actor.may(Right.RUNS_WRITE)

@@ -141,8 +141,10 @@ class HttptoolsTransport:
         now = asyncio.get_running_loop().time()
         while resting:
             connection, since = resting.popitem()
-            # Half a second early: the server must not close just as we send.
-            limit = min(self._idle_limit, (connection.idle_limit or self._idle_limit) - 0.5)
+            limit = self._idle_limit
+            if connection.idle_limit is not None:
+                # Half a second early: the server must not close just as we send.
+                limit = min(limit, connection.idle_limit - 0.5)
             if not connection.closing and now - since < limit:
                 return connection
             connection.abort()

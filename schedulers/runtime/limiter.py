@@ -77,8 +77,8 @@ class Limiter:
         if self._until < math.inf:
             self._keep_time()
         if self._waiters:
-            self._wake()
-        if self._waiters or self.in_flight >= self._limit:
+            self._wake()  # whoever is left waiting afterwards waits because it is full
+        if self.in_flight >= self._limit:
             return None
         return self._grant(self._clock())
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from controlplane.runs.models import Run, Status
-from controlplane.runs.verdicts import verdict
+from controlplane.runs.verdicts import notes, verdict
 
 BECAUSE = "Passing because 99 % did."
 
@@ -82,4 +82,4 @@ def test_without_objectives_a_pass_is_no_verdict() -> None:
 def test_the_detail_has_the_notes_and_warnings_that_the_reason_has_not() -> None:
     run = a_run("done", "fail", summary={"notes": ["No request succeeded."]})
     run.judgement |= {"reasons": [BECAUSE, "Also E2E."], "warnings": ["2 were excluded."]}
-    assert verdict(run)["detail"] == "No request succeeded. Also E2E. 2 were excluded."
+    assert verdict(run, notes(run))["detail"] == "No request succeeded. Also E2E. 2 were excluded."

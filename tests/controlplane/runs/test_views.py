@@ -1,0 +1,264 @@
+"""Pages of runs: who sees what, what a form starts, and what a late click gets."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from controlplane.runs import services
+from controlplane.runs.launch import Launch
+from controlplane.runs.models import Run, Status
+from controlplane.teams.models import Role, Team, User
+from controlplane.teams.rights import Actor
+from tests.controlplane.runs.conftest import member
+from tests.controlplane.runs.test_frames import play
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def page(user: User) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+@pytest.fixture
+def viewer(team: Team) -> Client:
+    client = Client()
+    client.force_login(member(team, "eve", Role.VIEWER))
+    return client
+
+
+def form(launch: Launch, **more: Any) -> dict[str, Any]:
+    return {
+        "endpoint": launch.endpoint.pk,
+        "policy_version": launch.policy_version.pk,
+        "workload": launch.workload.pk,
+        "slo_version": launch.slo_version.pk if launch.slo_version else "",
+        "process": "poisson",
+        "rate": "12.5",
+        "concurrency": "",
+        "duration_s": "30",
+        "warm_up_s": "0",
+        "drain_s": "5",
+        "seed": "11",
+        **more,
+    }
+
+
+def test_the_form_offers_what_the_team_has(page: Client, launch: Launch) -> None:
+    answer = page.get("/runs/new/")
+    assert answer.status_code == 200
+    fields = answer.context["form"].fields
+    assert list(fields["endpoint"].queryset) == [launch.endpoint]
+    assert answer.context["missing"] == []
+    assert fields["rate"].when == "constant poisson"
+    assert fields["concurrency"].widget.attrs["data-when"] == "process=closed"
+
+
+def test_the_form_says_what_is_missing(page: Client) -> None:
+    answer = page.get("/runs/new/")
+    assert answer.context["missing"] == ["endpoint", "policy_version", "workload"]
+
+
+def test_a_link_may_choose_beforehand(page: Client, launch: Launch) -> None:
+    answer = page.get("/runs/new/", {"endpoint": launch.endpoint.pk, "duration_s": 90, "evil": 1})
+    assert answer.context["form"].initial == {
+        "endpoint": str(launch.endpoint.pk),
+        "duration_s": "90",
+    }
+
+
+def test_a_good_form_starts_the_run_and_leads_to_it(page: Client, launch: Launch) -> None:
+    answer = page.post("/runs/new/", form(launch))
+    run = Run.objects.get()
+    assert (answer.status_code, answer["Location"]) == (302, f"/runs/{run.pk}/")
+    assert run.scenario["arrivals"] == {"process": "poisson", "rate": 12.5}
+    assert (run.seed, run.duration_s, run.slo_version) == (11, 30, launch.slo_version)
+
+
+def test_a_closed_loop_and_no_objectives_can_be_chosen(page: Client, launch: Launch) -> None:
+    page.post(
+        "/runs/new/", form(launch, process="closed", concurrency="3", slo_version="", seed="")
+    )
+    run = Run.objects.get()
+    assert run.scenario["arrivals"]["process"] == "closed"
+    assert run.scenario["arrivals"]["concurrency"] == 3
+    assert run.scenario["slo"] is None
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"rate": "-1"}, "rate"),
+        ({"rate": "fast"}, "rate"),
+        ({"rate": ""}, "rate"),
+        ({"duration_s": ""}, "duration_s"),
+        ({"warm_up_s": "30"}, "warm_up_s"),
+        ({"endpoint": "018f0000-0000-7000-8000-000000000000"}, "endpoint"),
+        ({"process": "nonsense"}, "process"),
+    ],
+)
+def test_a_bad_form_names_the_field(
+    page: Client, launch: Launch, change: dict[str, str], field: str
+) -> None:
+    answer = page.post("/runs/new/", form(launch, **change))
+    assert answer.status_code == 422
+    assert field in answer.context["form"].errors
+    assert not Run.objects.exists()
+
+
+def test_a_cap_of_the_endpoint_is_told_at_its_field(page: Client, launch: Launch) -> None:
+    launch.endpoint.max_rate = 5
+    launch.endpoint.save()
+    answer = page.post("/runs/new/", form(launch))
+    assert "at most 5 requests per second" in answer.context["form"].errors["rate"][0]
+
+
+def test_a_viewer_sees_runs_and_starts_none(viewer: Client, run: Run) -> None:
+    assert viewer.get("/runs/").status_code == 200
+    assert viewer.get(f"/runs/{run.pk}/").status_code == 200
+    assert viewer.get("/runs/new/").status_code == 403
+    assert viewer.post(f"/runs/{run.pk}/cancel/").status_code == 403
+    run.refresh_from_db()
+    assert run.status == Status.QUEUED
+
+
+def test_the_preview_is_what_would_be_sent(page: Client, launch: Launch) -> None:
+    answer = page.post("/runs/preview/", form(launch, process="constant", rate="10"))
+    seen = answer.json()
+    assert (answer.status_code, seen["requests"], seen["duration_s"]) == (200, 300, 30)
+    assert (seen["prompt_tokens"], seen["output_tokens"]) == (300 * 16, 300 * 8)
+    assert not Run.objects.exists()
+
+
+def test_the_preview_of_a_bad_form_names_its_fields(page: Client, launch: Launch) -> None:
+    answer = page.post("/runs/preview/", form(launch, rate="0"))
+    assert answer.status_code == 422
+    assert list(answer.json()["errors"]) == ["rate"]
+
+
+@pytest.mark.parametrize("path", ["", "frames/", "summary.json", "samples/", "windows.csv"])
+def test_another_teams_run_is_not_there(
+    path: str, run: Run, stranger: Actor, page_as: Callable[[Actor], Client]
+) -> None:
+    assert page_as(stranger).get(f"/runs/{run.pk}/{path}").status_code == 404
+
+
+def test_another_teams_run_can_not_be_cancelled(
+    run: Run, stranger: Actor, page_as: Callable[[Actor], Client]
+) -> None:
+    assert page_as(stranger).post(f"/runs/{run.pk}/cancel/").status_code == 404
+    run.refresh_from_db()
+    assert run.status == Status.QUEUED
+
+
+@pytest.mark.parametrize("path", ["", "new/", "preview/"])
+def test_a_stranger_is_sent_to_sign_in(db: None, path: str) -> None:
+    assert Client().get(f"/runs/{path}")["Location"].startswith("/sign-in/")
+
+
+def test_a_page_has_its_figures_and_its_first_frame(
+    page: Client, claimed: Run, tmp_path: Path
+) -> None:
+    play(claimed, tmp_path)
+    answer = page.get(f"/runs/{claimed.pk}/")
+    frame = answer.context["frame"]
+    assert answer.status_code == 200
+    assert (frame["full"], frame["seq"]) == (True, answer.context["run"].seq)
+    assert len(answer.context["figures"]["figures"]) == 9
+    assert b"Passed" in answer.content
+
+
+@pytest.mark.parametrize("status", list(Status))
+def test_a_page_can_be_shown_in_every_state(page: Client, run: Run, status: Status) -> None:
+    Run.objects.filter(pk=run.pk).update(status=status)
+    assert page.get(f"/runs/{run.pk}/").status_code == 200
+    assert page.get("/runs/", {"status": status}).context["rows"][0]["run"] == run
+    assert page.get("/").status_code == 200
+
+
+def test_frames_are_filled_over_http(page: Client, claimed: Run, tmp_path: Path) -> None:
+    told = play(claimed, tmp_path)
+    answer = page.get(f"/runs/{claimed.pk}/frames/", {"since": told[-2]["seq"]})
+    assert answer["Cache-Control"] == "no-store"
+    assert answer.json() == told[-1]
+    everything = page.get(f"/runs/{claimed.pk}/frames/", {"since": "nonsense"}).json()
+    assert everything["full"]
+
+
+def test_a_cancel_by_htmx_gets_the_bar_and_a_late_one_409(page: Client, run: Run) -> None:
+    answer = page.post(f"/runs/{run.pk}/cancel/", headers={"HX-Request": "true"})
+    assert (answer.status_code, answer.context["run"].status) == (200, Status.CANCELLED)
+    late = page.post(f"/runs/{run.pk}/cancel/", headers={"HX-Request": "true"})
+    assert late.status_code == 409
+    assert b"Cancelled" in late.content
+    assert page.post(f"/runs/{run.pk}/cancel/").status_code == 409
+
+
+def test_a_cancel_without_scripts_leads_back_to_the_run(page: Client, claimed: Run) -> None:
+    answer = page.post(f"/runs/{claimed.pk}/cancel/")
+    assert (answer.status_code, answer["Location"]) == (302, f"/runs/{claimed.pk}/")
+
+
+def test_a_get_cancels_nothing(page: Client, run: Run) -> None:
+    assert page.get(f"/runs/{run.pk}/cancel/").status_code == 405
+
+
+def test_a_run_is_run_again_as_a_new_one(page: Client, actor: Actor, run: Run) -> None:
+    assert page.post(f"/runs/{run.pk}/retry/").status_code == 409
+    services.cancel(actor=actor, run=run)
+    answer = page.post(f"/runs/{run.pk}/retry/")
+    again = Run.objects.exclude(pk=run.pk).get()
+    assert answer["Location"] == f"/runs/{again.pk}/"
+    assert again.retry_of == run
+
+
+def test_the_list_takes_few_queries(
+    page: Client, actor: Actor, launch: Launch, django_assert_max_num_queries: Any
+) -> None:
+    for _ in range(12):
+        services.start(actor=actor, launch=launch)
+    with django_assert_max_num_queries(8):
+        assert len(page.get("/runs/").context["rows"]) == 12
+
+
+def test_an_unknown_run_is_not_there(page: Client) -> None:
+    assert page.get(f"/runs/{uuid.uuid4()}/").status_code == 404
+
+
+def test_the_first_page_has_first_steps_until_there_is_a_run(page: Client, launch: Launch) -> None:
+    answer = page.get("/")
+    assert answer.context["empty"]
+    steps = {step["id"]: step["done"] for step in answer.context["steps"]}
+    assert steps == {"endpoint": True, "policy": True, "workload": True, "slo": True, "run": False}
+
+
+def test_the_first_page_shows_endpoints_with_their_last_verdict(
+    page: Client, claimed: Run, tmp_path: Path
+) -> None:
+    (before,) = page.get("/").context["endpoints"]
+    assert before["last"] is None
+    play(claimed, tmp_path)
+    answer = page.get("/")
+    (row,) = answer.context["endpoints"]
+    assert (row["endpoint"], row["last"]["run"]) == (claimed.endpoint, claimed)
+    assert row["last"]["verdict"]["word"] == "Passed"
+    assert [one["run"] for one in answer.context["recent"]] == [claimed]
+    assert answer.context["now"] == []
+
+
+def test_the_page_is_json_that_a_browser_can_read(
+    page: Client, claimed: Run, tmp_path: Path
+) -> None:
+    play(claimed, tmp_path)
+    text = page.get(f"/runs/{claimed.pk}/").content.decode()
+    first = text.partition('id="first-frame" type="application/json">')[2].partition("</script>")[0]
+    assert json.loads(first)["type"] == "frame"

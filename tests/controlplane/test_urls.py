@@ -1,0 +1,158 @@
+"""Every address: a stranger is sent to sign in, another team's object does not exist."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import URLResolver, get_resolver, reverse
+
+from controlplane.catalogue.documents import EndpointDocument, TenantDocument
+from controlplane.catalogue.examples import POLICY, SLO
+from controlplane.catalogue.services import endpoints, lines, tenants, workloads
+from controlplane.runs.models import Run
+from controlplane.teams.rights import Actor
+from controlplane.teams.services import create_token
+
+OPEN = {"login", "healthz"}
+SIGN_OUT = "logout"  # nothing to guard: it ends the session that there is
+
+
+def table(resolver: URLResolver | None = None, space: str = "") -> Iterator[tuple[str, set[str]]]:
+    """Each named address with the names of its arguments."""
+    for one in (resolver or get_resolver()).url_patterns:
+        if isinstance(one, URLResolver):
+            yield from table(one, f"{space}{one.namespace}:" if one.namespace else space)
+        else:
+            assert one.name, f"{one.pattern} has no name"
+            yield f"{space}{one.name}", set(one.pattern.converters) | set(one.default_args)
+
+
+TABLE = dict(table())
+OBJECTS = sorted(name for name, names in TABLE.items() if names & {"pk", "run_id", "ref"})
+PAGES = sorted(name for name in TABLE if not name.startswith("api:") and name not in OPEN)
+API = sorted(name for name in TABLE if name.startswith("api:"))
+
+
+def address(name: str, ref: object) -> str:
+    given = {"pk": ref, "run_id": ref, "ref": str(ref), "number": 1, "form": "csv"}
+    wanted = {key: given[key] for key in TABLE[name]}
+    if name == "runs:samples":
+        wanted["form"] = "csv"
+    return reverse(name, kwargs=wanted)
+
+
+def ask_all(client: Client, path: str, **headers: Any) -> list[HttpResponse]:
+    """A read and a write; a method that the view has not is no answer."""
+    both = [client.get(path, headers=headers), client.post(path, headers=headers)]
+    return [answer for answer in both if answer.status_code != 405]
+
+
+@pytest.fixture
+def owned(operator: Actor) -> dict[str, uuid.UUID]:
+    """One object of each kind, by the word in its addresses' names."""
+    made: dict[str, Any] = {
+        "endpoint": endpoints.create_endpoint(
+            actor=operator, document=EndpointDocument("e", "http://127.0.0.1:9999", "m")
+        ),
+        "tenant": tenants.create_tenant(actor=operator, document=TenantDocument("t")),
+        "workload": workloads.create_workload(actor=operator, name="w", document={"kind": "fixed"}),
+        "slo": lines.save_slo(actor=operator, document=SLO).line,
+        "policy": lines.save_policy(actor=operator, document=POLICY).line,
+        "token": create_token(actor=operator, name="n", scopes=["read"], expires_at=None)[0],
+        "switch": operator.team,
+    }
+    made["run"] = Run.objects.create(
+        team=operator.team,
+        endpoint=made["endpoint"],
+        workload=made["workload"],
+        policy_version=made["policy"].latest,
+        scenario={"duration_s": 60},
+        seed=1,
+        created_by=operator.user,
+    )
+    return {word: row.pk for word, row in made.items()}
+
+
+def object_of(name: str, owned: dict[str, uuid.UUID]) -> uuid.UUID:
+    """Which object an address is about; an unknown one fails, so that it is added above."""
+    if name.startswith("runs:"):
+        return owned["run"]
+    (word,) = (word for word in owned if name.partition(":")[2].split("_")[0].split("-")[0] == word)
+    return owned[word]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", [name for name in PAGES if name != SIGN_OUT])
+def test_a_stranger_is_sent_to_sign_in_from_every_page(name: str, client: Client) -> None:
+    for answer in ask_all(client, address(name, uuid.uuid4())):
+        assert answer.status_code == 302
+        assert answer["Location"].startswith("/sign-in/?next=/")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", API)
+def test_the_api_answers_a_stranger_401_with_a_problem(name: str, client: Client) -> None:
+    answers = ask_all(client, address(name, uuid.uuid4()))
+    assert answers
+    for answer in answers:
+        assert answer.status_code == 401
+        assert answer["WWW-Authenticate"].startswith("Bearer")
+        assert answer["Content-Type"] == "application/problem+json"
+        assert "Authorization: Bearer" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_another_teams_object_does_not_exist(
+    name: str,
+    owned: dict[str, uuid.UUID],
+    stranger: Actor,
+    page_as: Callable[[Actor], Client],
+) -> None:
+    path = address(name, object_of(name, owned))
+    if name.startswith("api:"):
+        scopes = ["read", "catalogue:write", "runs:write"]
+        _token, secret = create_token(actor=stranger, name="x", scopes=scopes, expires_at=None)
+        answers = ask_all(Client(), path, Authorization=f"Bearer {secret}")
+    else:
+        answers = ask_all(page_as(stranger), path)
+    assert answers
+    assert {answer.status_code for answer in answers} == {404}
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_ones_own_object_does(
+    name: str,
+    owned: dict[str, uuid.UUID],
+    actor_as: Callable[..., Actor],
+    page_as: Callable[[Actor], Client],
+    api_as: Callable[..., Callable[..., Any]],
+) -> None:
+    viewer = actor_as("viewer")
+    path = address(name, object_of(name, owned))
+    if name.startswith("api:"):
+        answer = api_as(viewer)("get", path.removeprefix("/api/v1"))
+    else:
+        answer = page_as(viewer).get(path)
+    stored_elsewhere = name in {"runs:samples", "runs:windows", "runs:trace", "runs:summary"}
+    assert answer.status_code in ({200, 404} if stored_elsewhere else {200, 405})
+
+
+@pytest.mark.parametrize("name", [name for name in PAGES if not TABLE[name]])
+def test_pages_forbid_inline_scripts_and_framing(
+    name: str, operator: Actor, page_as: Callable[[Actor], Client]
+) -> None:
+    answer = page_as(operator).get(reverse(name))
+    assert answer["X-Frame-Options"] == "DENY"
+    policy = answer["Content-Security-Policy"]
+    assert "script-src 'self'" in policy
+    assert "unsafe" not in policy
+    assert "default-src 'none'" in policy
+
+
+def test_health_is_open_and_says_nothing_else(client: Client, db: None) -> None:
+    assert client.get("/healthz").content == b"ok\n"
