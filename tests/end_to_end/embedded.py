@@ -1,4 +1,4 @@
-"""`headway up` as its users start it: a process, an address, a sign-in; and what it leaves behind."""
+"""`headway up` as its users start it: a process, an address, a sign-in, and what it leaves."""
 
 from __future__ import annotations
 
@@ -159,7 +159,8 @@ class Visitor:
         found = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', self.get(path))
         assert found, f"{path} has no form"
         body = urllib.parse.urlencode({**fields, "csrfmiddlewaretoken": found[1]}, doseq=True)
-        request = urllib.request.Request(self.url + path, body.encode(), {"Referer": self.url + path})
+        referer = {"Referer": self.url + path}
+        request = urllib.request.Request(self.url + path, body.encode(), referer)
         with self._opener.open(request, timeout=30) as answer:
             return answer.read().decode()
 
@@ -169,7 +170,8 @@ class Visitor:
         return self
 
     def make_token(self) -> Visitor:
-        page = self.post("/team/tokens/", name=f"test {uuid.uuid4().hex[:6]}", scopes=self._scopes())
+        name = f"test {uuid.uuid4().hex[:6]}"
+        page = self.post("/team/tokens/", name=name, scopes=self._scopes())
         self.token = re.search(r"hw_[\w-]{20,}", page)[0]
         return self
 

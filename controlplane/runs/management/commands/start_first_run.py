@@ -1,4 +1,4 @@
-"""`manage.py start_first_run`: a fresh demo team gets a load test to look at; others get nothing."""
+"""`manage.py start_first_run`: a fresh demo team gets a load test to look at."""
 
 from __future__ import annotations
 
