@@ -17,21 +17,21 @@ import urllib.request
 import uuid
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 ROOT = Path(__file__).parents[2]
 OURS = ("HEADWAY_", "DATABASE_URL", "REDIS_URL", "SECRET_KEY", "ALLOWED_HOSTS", "DJANGO_")
 
 
-def command(*args: str, cwd: Path = ROOT) -> subprocess.Popen[str]:
+def command(*args: str, output: int | IO[str] = subprocess.PIPE) -> subprocess.Popen[str]:
     """A `headway` subcommand in a session of its own, with a newcomer's environment."""
     told = {key: value for key, value in os.environ.items() if not key.startswith(OURS)}
     return subprocess.Popen(
         [sys.executable, "-m", "headway", *args],
-        cwd=cwd,
+        cwd=ROOT,
         env=told,
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
+        stdout=output,
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
@@ -93,17 +93,21 @@ class Embedded:
 
     def start(self, *, within: float = 120.0) -> Embedded:
         """Up to its welcome; AssertionError with what it said instead."""
-        self.process = command(
-            "up", "--port", str(self.port), "--data-dir", str(self.data_dir), *self.options
-        )
-        os.set_blocking(self.process.stdout.fileno(), False)
-        deadline = time.monotonic() + within
-        self.said = ""
-        while "Ctrl-C ends it" not in self.said:
-            self.said += self.process.stdout.read() or ""
-            assert self.process.poll() is None, self.said + (self.process.stdout.read() or "")
-            assert time.monotonic() < deadline, f"not up after {within:g} s: {self.said}"
-            time.sleep(0.05)
+        heard = self.data_dir.with_suffix(".said")
+        told = ("--port", str(self.port), "--data-dir", str(self.data_dir), *self.options)
+        with heard.open("w") as output:
+            self.process = command("up", *told, output=output)
+        try:
+            wait_for(
+                lambda: "Ctrl-C ends it" in heard.read_text() or self.process.poll() is not None,
+                within=within,
+                why="the welcome",
+            )
+            self.said = heard.read_text()
+            assert self.process.poll() is None, self.said
+        except BaseException:
+            self.end(signal.SIGKILL)
+            raise
         return self
 
     @property
@@ -127,7 +131,7 @@ class Embedded:
             code = self.process.wait(timeout=within)
         finally:
             self.process.kill()
-            self.process.stdout.close()
+            self.process.wait()
         return code
 
     def rows(self, query: str, *args: Any) -> list[tuple[Any, ...]]:
