@@ -47,6 +47,8 @@ def run_in_shell(args: argparse.Namespace) -> int:
         return _refuse("bad_configuration", error.problems)
     except (NoModel, OSError) as error:
         return _refuse("infrastructure", [error])
+    except KeyboardInterrupt:  # the second Ctrl-C: not even the report is waited for
+        return _refuse("cancelled", ["stopped before the report was written"])
     sys.stdout.write(publishing.render("json" if args.json else "table", conclusion))
     return conclusion.exit_code
 

@@ -21,6 +21,8 @@ import { say } from "./words.js";
  * @typedef {{x: number[], columns: (number | null)[][], weak: (boolean[] | null)[], bands: import("./chart/paint.js").Band[], spans: Span[], range: [number, number], divergence?: import("./chart/paint.js").Divergence | null}} Data
  */
 
+const TABLE_MS = 1000;
+
 /** Every chart of the page, by its figure element. @type {Map<Element, Chart>} */
 export const charts = new Map();
 onTheme(() => charts.forEach((chart) => chart.build()));
@@ -43,6 +45,8 @@ export class Chart {
     this.end = h("span", { class: "end" }, this.toggle);
     /** @type {HTMLElement | null} */
     this.table = null;
+    /** @type {number | undefined} a long table is made anew less often than its chart is drawn */
+    this.tableSoon = undefined;
     /** @type {any} */
     this.u = null;
     const live = h("p", { class: "sr", "aria-live": "polite" });
@@ -68,6 +72,11 @@ export class Chart {
     if (!data.x.length) this.plot.append(this.waiting);
     this.u.setData(rows(this));
     if (this.u.cursor.left < 0) this.read(null);
+    if (this.table) this.tableSoon ??= setTimeout(() => this.refreshTable(), TABLE_MS);
+  }
+
+  refreshTable() {
+    this.tableSoon = undefined;
     if (this.table) this.showTable(true);
   }
 

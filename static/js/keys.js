@@ -28,13 +28,18 @@ function help() {
   dialog.showModal();
 }
 
-/** @param {EventTarget | null} target */
-const types = (target) => target instanceof Element && target.closest("input, select, textarea, button, summary, [contenteditable], dialog") != null;
+const TYPING = "input, select, textarea, [contenteditable], dialog";
+
+/** Keys that the focused element wants for itself. @param {KeyboardEvent} event */
+function taken({ target, key }) {
+  if (!(target instanceof Element)) return false;
+  return target.closest(key === " " ? `${TYPING}, button, summary` : TYPING) != null;
+}
 
 export function startKeys() {
   shortcut("?", "keyHelp", help);
   document.addEventListener("keydown", (event) => {
-    if (!enabled() || event.ctrlKey || event.metaKey || event.altKey || types(event.target)) return;
+    if (!enabled() || event.ctrlKey || event.metaKey || event.altKey || taken(event)) return;
     const found = shortcuts.get(event.key);
     if (!found) return;
     event.preventDefault();

@@ -69,6 +69,7 @@ def test_the_table_behind_a_figure_holds_the_same_values(page: Page, story: Stor
 
 def test_a_log_scale_is_one_key_away_and_keys_can_be_turned_off(page: Page) -> None:
     pressed = page.locator('#scale [aria-pressed="true"]')
+    page.get_by_role("button", name="Colour theme").focus()
     page.keyboard.press("l")
     assert pressed.inner_text() == "Log"
     page.evaluate("localStorage.setItem('headway.shortcuts', 'off')")

@@ -81,8 +81,10 @@ export function extent(columns, also = []) {
  */
 export function valueAxis(found, wanted, log, ticks) {
   if (log) {
-    const low = found && found[0] > 0 ? found[0] / 1.25 : 1;
-    const high = found && found[1] > low ? found[1] * 1.25 : low * 100;
+    const [least, most] = found && found[0] > 0 ? found : [1, 100];
+    const around = logTicks([10 ** Math.floor(Math.log10(least)), 10 ** Math.ceil(Math.log10(most) + 1e-9)]);
+    const low = around.filter((tick) => tick <= least).pop() ?? least / 2;
+    const high = around.find((tick) => tick >= most && tick > low) ?? most * 2;
     return { low, high, ticks: logTicks([low, high]) };
   }
   if (!found && wanted.max == null) return { low: 0, high: 1, ticks: [] };

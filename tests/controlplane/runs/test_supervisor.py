@@ -111,7 +111,7 @@ def test_a_worker_killed_from_outside_leaves_a_lost_run_at_once(
 def test_a_worker_that_exits_without_a_report_is_lost_with_its_code(
     claimed: Run, spawn: Spawn, tmp_path: Path
 ) -> None:
-    fate, _ = supervise(claimed, spawn(STARTED, {"do": "exit", "code": 3}), tmp_path)
+    fate, _ = supervise(claimed, spawn(STARTED, {"do": "exit", "status": 3}), tmp_path)
     assert fate is Fate.DIED
     assert claimed.reason == "The load-test worker ended with code 3 before it reported."
 

@@ -1,0 +1,170 @@
+"""Reports: each format renders a good run, a bad one and an empty one, and files appear whole."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loadtest import publishing
+from loadtest.conclusion import CANCELLED, FINISHED, LOST, Conclusion, Seen, conclude
+from loadtest.facts import Facts, make_schedule
+from loadtest.inflight import Flight
+from loadtest.reports.base import formats
+from loadtest.scenario import Scenario
+from loadtest.schedule import WHOLE
+from measurement.histogram import Histogram
+from measurement.outcome import Outcome, TokenSource
+from measurement.sample import Sample
+from tests.loadtest.test_scenario import POLICY, document
+
+
+def conclusion(
+    *,
+    outcome: Outcome = Outcome.TRUNCATED,
+    status: str = FINISHED,
+    stopped_at: float = 60.0,
+    lag: float = 0.0002,
+    drop: int = 0,
+    **changes: Any,
+) -> Conclusion:
+    """A run in which every request became ``outcome``; the last ``drop`` samples are missing."""
+    given = {"workload": {"kind": "fixed", "output_tokens": 8}, "policy": POLICY}
+    scenario = Scenario.parse(document(**{**given, **changes}))
+    schedule = make_schedule(scenario, salt="s", part=WHOLE)
+    facts = Facts(1_700_000_000.0, "0.1.0", schedule.offered, "s")
+    jobs = [job for job in schedule.jobs() if job.intended_at <= stopped_at]
+    samples = [sample(Flight(job), outcome) for job in jobs[: len(jobs) - drop]]
+    seen = Seen(windows=(), stopped_at=stopped_at, loop_lag=Histogram.of([lag] * 100))
+    return conclude(samples, scenario, facts, seen, status)
+
+
+def sample(flight: Flight, outcome: Outcome) -> Sample:
+    job = flight.job
+    at = job.intended_at
+    if not outcome.success:
+        flight.handed_at = flight.admitted_at = flight.sent_at = at
+        return flight.given_up(outcome, at + 0.01)
+    return Sample(
+        index=job.index,
+        tenant=job.shape.tenant,
+        intended_at=at,
+        outcome=outcome,
+        handed_at=at,
+        admitted_at=at,
+        sent_at=at + 0.001,
+        first_token_at=at + 0.101,
+        first_answer_at=at + 0.101,
+        last_token_at=at + 0.171,
+        done_at=at + 0.172,
+        prompt_tokens=64,
+        output_tokens=8,
+        token_source=TokenSource.USAGE,
+        first_chunk_tokens=1,
+        chunks=8,
+        gaps=(0.01,) * 7,
+        status=200,
+    )
+
+
+def summary(it: Conclusion) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(publishing.render("json", it))
+    return found
+
+
+def test_a_good_run_passes_and_says_so() -> None:
+    it = conclusion()
+    assert (it.exit_code, it.verdict.outcome, it.notes) == (0, "pass", ())
+    assert summary(it)["ttft_ms"]["p50"] == pytest.approx(101)
+    table = publishing.render("table", it)
+    assert "PASS" in table
+    assert "101.0" in table
+    assert all(len(line) <= 100 for line in table.splitlines() if "because" not in line)
+
+
+def test_a_run_of_failures_fails_and_says_how_they_ended() -> None:
+    it = conclusion(outcome=Outcome.REJECTED_429)
+    assert it.exit_code == 10
+    assert summary(it)["outcomes"] == {"rejected_429": it.facts.scheduled}
+    assert summary(it)["ttft_ms"]["p50"] is None
+    table = publishing.render("table", it)
+    assert "FAIL" in table
+    assert "rejected_429" in table
+    assert "No request succeeded" in table
+
+
+def test_a_run_without_a_success_never_exits_with_0() -> None:
+    it = conclusion(outcome=Outcome.CONNECT, slo=None)
+    assert it.verdict.outcome == "pass"
+    assert it.exit_code == 30
+
+
+def test_without_objectives_a_run_that_works_passes() -> None:
+    it = conclusion(slo=None)
+    assert (it.exit_code, it.verdict.label) == (0, "no objectives")
+
+
+def test_a_request_without_an_outcome_makes_the_run_invalid() -> None:
+    it = conclusion(drop=1)
+    assert it.exit_code == 13
+    assert "reconcile" in it.verdict.because
+    assert "INVALID" in publishing.render("table", it)
+
+
+def test_a_client_that_lagged_makes_the_run_invalid() -> None:
+    assert conclusion(lag=0.3).exit_code == 13
+
+
+def test_a_cancelled_run_is_judged_over_the_time_that_it_had() -> None:
+    it = conclusion(status=CANCELLED, stopped_at=20.0)
+    assert it.exit_code == 130
+    assert it.validity.valid
+    assert it.summary.duration == 20.0
+    assert summary(it)["offered_rate"] == pytest.approx(20, rel=0.3)
+    assert "(cancelled)" in publishing.render("table", it)
+
+
+def test_a_lost_run_is_infrastructure() -> None:
+    it = conclusion(status=LOST)
+    assert it.exit_code == 30
+    assert "lost" in summary(it)["notes"][0]
+
+
+def test_warm_up_is_cut_and_named() -> None:
+    it = conclusion(warm_up_s=10)
+    cut = summary(it)["cut"]
+    assert cut["warm_up_s"] == 10
+    assert cut["whole"]["offered"] == it.facts.scheduled
+    assert cut["requests_cut"] == it.summary.whole.offered - it.summary.steady.offered > 0
+
+
+def test_the_report_says_what_is_enforced_here() -> None:
+    policy = summary(conclusion())["policy"]
+    assert policy["name"] == "p"
+    assert [(row["point"], row["mode"]) for row in policy["enforcement"]] == [
+        ("concurrency", "enforced")
+    ]
+
+
+@pytest.mark.parametrize("name", formats.all())
+def test_every_format_renders_a_run_in_which_nothing_happened(name: str) -> None:
+    it = conclusion(stopped_at=0.0, status=CANCELLED)
+    assert it.exit_code == 130
+    assert "No request was offered" in publishing.render(name, it)
+
+
+@pytest.mark.parametrize("name", formats.all())
+def test_every_format_renders_several_tenants(name: str) -> None:
+    workload = {"kind": "fixed", "output_tokens": 8, "tenants": {"vip": 1, "batch": 3}}
+    text = publishing.render(name, conclusion(workload=workload))
+    assert "vip" in text
+    assert "batch" in text
+
+
+def test_files_are_written_whole_and_nothing_else_is_left(tmp_path: Path) -> None:
+    it = conclusion()
+    publishing.write_files(it, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["summary.json"]
+    assert json.loads((tmp_path / "summary.json").read_text()) == summary(it)
