@@ -44,7 +44,8 @@ class LawForm:
             metadata["name"] = base["metadata"]["name"]
         self.about = AboutForm(data, initial=metadata)
         if named:
-            self.about.fields["name"].disabled = True
+            name = self.about.fields["name"]
+            name.disabled, name.help_text = True, _("All versions keep it; another name is another policy")
 
     def document(self) -> dict[str, Any]:
         """The base document with this law and these words in it."""

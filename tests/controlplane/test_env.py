@@ -99,9 +99,27 @@ def test_the_server_does_not_start_without_a_seal_key_of_its_own(tmp_path: Path)
 
 def test_the_deployment_checks_are_clean_with_a_production_environment(tmp_path: Path) -> None:
     environ = {**GOOD, "HEADWAY_DATA_DIR": str(tmp_path), "DATABASE_URL": "postgres://h/d"}
-    ended = start(environ, "check", "--deploy", "--fail-level", "WARNING", "--tag", "security")
+    ended = start(environ, "check", "--deploy", "--fail-level", "WARNING")
     assert ended.returncode == 0, ended.stderr
     assert "no issues" in ended.stdout
+
+
+ASK = """
+import django; django.setup()
+from django.conf import settings as s
+print(s.SESSION_COOKIE_NAME, s.CSRF_COOKIE_NAME, s.SESSION_COOKIE_SECURE, s.CSRF_COOKIE_SECURE,
+      s.SECURE_SSL_REDIRECT, s.EGRESS, s.DEBUG, s.CELERY_BROKER_URL)
+"""
+
+
+def test_cookies_are_bound_to_the_host_and_to_https_unless_embedded(tmp_path: Path) -> None:
+    base = {**GOOD, "HEADWAY_DATA_DIR": str(tmp_path), "REDIS_URL": "unix:///run/valkey.sock"}
+    served = start(base, "shell", "--no-imports", "-c", ASK).stdout.split(maxsplit=5)
+    assert served[:5] == ["__Host-headway-session", "__Host-headway-csrf", "True", "True", "True"]
+    assert served[5].split("\n")[0] == "('public',) False redis+socket:///run/valkey.sock"
+    embedded = start({**base, "HEADWAY_EMBEDDED": "1"}, "shell", "--no-imports", "-c", ASK).stdout
+    assert embedded.split()[:5] == ["sessionid", "csrftoken", "False", "False", "False"]
+    assert "('loopback', 'public') False" in embedded
 
 
 def test_the_docs_have_a_row_for_every_variable_with_its_default_and_example() -> None:
