@@ -14,9 +14,6 @@ from engines.request import Timeouts
 from engines.transport.base import Exchange
 from measurement.outcome import Outcome
 
-LINGER = 0.5
-"""Seconds that a connection may take to end its message after [DONE], to be used again."""
-
 
 class Progress(Protocol):
     """What the watch needs to know of a call."""
@@ -47,8 +44,16 @@ class Watch:
         self._timer: asyncio.TimerHandle | None = None
 
     def phase(self) -> None:
-        """The call entered a new phase: sent, first token, over."""
+        """The call entered a new phase: sent, first token, over.
+
+        What is over ends here and now: a server that takes its time to close the message behind
+        [DONE] must not make the next request of a closed loop late.
+        """
         self.stop()
+        over_at = self._progress.over_at
+        if over_at is not None:
+            self._exchange.end(None, at=over_at)
+            return
         due, _ = self._due()
         if due < math.inf:
             delay = max(0.0, due - self._exchange.clock())
@@ -66,15 +71,13 @@ class Watch:
         if due > self._exchange.clock():
             self.phase()
             return
-        name = "" if outcome is None else outcome.value.removeprefix("timeout_")
+        name = outcome.value.removeprefix("timeout_")
         reason = f"no end within timeouts.{name}" if name == "total" else f"timeouts.{name} passed"
-        self._exchange.end(outcome, "" if outcome is None else reason)
+        self._exchange.end(outcome, reason)
 
-    def _due(self) -> tuple[float, Outcome | None]:
-        """When the next time-out is due, and which; None as outcome ends the call as it is."""
+    def _due(self) -> tuple[float, Outcome]:
+        """When the next time-out is due, and which."""
         progress, timeouts = self._progress, self._timeouts
-        if progress.over_at is not None:
-            return progress.over_at + LINGER, None
         total = self._started_at + timeouts.total
         if self._stream and progress.sent_at is not None:
             if progress.first_token_at is None:

@@ -38,6 +38,8 @@ class Connection(asyncio.Protocol):
         self.reusable = False
         self.idle_limit: float | None = None
         """Seconds that the server says it keeps an idle connection."""
+        self._on_rest: Callable[[Connection], None] | None = None
+        self._linger: asyncio.TimerHandle | None = None
         self._begin()
 
     def _begin(self) -> None:
@@ -71,6 +73,19 @@ class Connection(asyncio.Protocol):
             exchange.end(Outcome.INCOMPLETE, "our side closed the connection")
         if self._transport is not None:
             self._transport.abort()
+
+    def finish_alone(self, on_rest: Callable[[Connection], None], *, within: float) -> None:
+        """The caller has its answer; read the message to its end, then say that it may rest.
+
+        Closed when the end has not come in time: a connection is cheap, a late caller is not.
+        """
+        self._on_rest = on_rest
+        self._linger = asyncio.get_running_loop().call_later(within, self.abort)
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether the message it carries has not come to its end."""
+        return self._exchange is not None
 
     @property
     def closing(self) -> bool:
@@ -111,6 +126,7 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._transport = None
         self.reusable = False
+        self._stop_lingering()
         exchange, self._exchange = self._exchange, None
         self._on_lost(self)
         if exchange is None:
@@ -176,6 +192,15 @@ class Connection(asyncio.Protocol):
         if found := _TIMEOUT.search(self._headers.get("keep-alive", "")):
             self.idle_limit = float(found[1])
         exchange.end(None, at=at)
+        on_rest, self._on_rest = self._on_rest, None
+        if on_rest is not None:
+            self._stop_lingering()
+            on_rest(self)
+
+    def _stop_lingering(self) -> None:
+        if self._linger is not None:
+            self._linger.cancel()
+            self._linger = None
 
 
 def _because(exc: Exception | None) -> str:

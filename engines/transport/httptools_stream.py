@@ -22,6 +22,9 @@ from measurement.outcome import Outcome
 
 Origin = tuple[str, str]
 
+LINGER = 0.5
+"""Seconds that a server may take to end its message behind [DONE] for its connection to be kept."""
+
 
 class HttptoolsTransport:
     """Carries exchanges to any origin that the egress rules allow.
@@ -94,11 +97,18 @@ class HttptoolsTransport:
         except BaseException:
             connection.abort()
             raise
+        if ending.outcome is None and connection.unfinished:
+            connection.finish_alone(lambda done: self._settle(done, origin), within=LINGER)
+        else:
+            self._settle(connection, origin)
+        return ending
+
+    def _settle(self, connection: Connection, origin: Origin) -> None:
+        """To rest where it may be used again, else closed."""
         if connection.reusable and not connection.closing:
             self._rest(connection, origin)
         else:
             connection.abort()
-        return ending
 
     async def _open(self, origin: Origin, exchange: Exchange) -> Connection:
         within = exchange.connect_within

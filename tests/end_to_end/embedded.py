@@ -165,8 +165,13 @@ class Visitor:
         body = urllib.parse.urlencode({**fields, "csrfmiddlewaretoken": found[1]}, doseq=True)
         referer = {"Referer": self.url + path}
         request = urllib.request.Request(self.url + path, body.encode(), referer)
-        with self._opener.open(request, timeout=30) as answer:
-            return answer.read().decode()
+        try:
+            with self._opener.open(request, timeout=30) as answer:
+                return answer.read().decode()
+        except urllib.error.HTTPError as error:
+            faults = re.findall(r'class="err">(.*?)</p>', error.read().decode(), re.DOTALL)
+            told = [re.sub(r"<[^>]+>", "", fault) for fault in faults]
+            raise AssertionError(f"{path}: {error.code} {told}") from None
 
     def sign_in(self, password: str) -> Visitor:
         page = self.post("/sign-in/", username="admin", password=password)
@@ -175,7 +180,7 @@ class Visitor:
 
     def make_token(self) -> Visitor:
         name = f"test {uuid.uuid4().hex[:6]}"
-        page = self.post("/team/tokens/", name=name, scopes=self._scopes())
+        page = self.post("/team/tokens/", name=name, scopes=self._scopes(), days="30")
         self.token = re.search(r"hw_[\w-]{20,}", page)[0]
         return self
 

@@ -31,6 +31,7 @@ from tests.engines.sayings import HELLO, ROLE, captured, delta
 
 STREAM = head(Content_Type="text/event-stream", Transfer_Encoding="chunked")
 GOOD = stream(HELLO)
+LAST_CHUNK = b"0\r\n\r\n"
 
 
 async def closing(asked: Asked, wire: Wire) -> None:
@@ -48,6 +49,37 @@ async def test_as_many_connections_as_requests_at_once_and_all_used_again(ask: A
         for _ in range(3):
             await asyncio.gather(*(ask(server.url) for _ in range(20)))
     assert server.connections == 20
+
+
+async def test_a_message_that_ends_long_after_done_makes_no_answer_late(ask: Ask) -> None:
+    """llama.cpp's other habit: the last HTTP chunk comes tens of milliseconds behind [DONE]."""
+    go_on = asyncio.Event()
+
+    async def slow_end(asked: Asked, wire: Wire) -> None:
+        await wire.send(GOOD.removesuffix(LAST_CHUNK))
+        if asked.index == 0:
+            await go_on.wait()
+        await wire.send(LAST_CHUNK)
+        wire.keep = True
+
+    async with RawServer(slow_end) as server:
+        first = await asyncio.wait_for(ask(server.url), timeout=5.0)
+        assert first.outcome is Outcome.OK, "answered while the message is still open"
+        go_on.set()
+        for _ in range(20):
+            await asyncio.sleep(0.01)
+        again = [(await ask(server.url)).outcome]
+        assert (again, server.connections) == ([Outcome.OK], 1), "then used again"
+
+
+async def test_a_message_that_never_ends_after_done_costs_only_its_connection(ask: Ask) -> None:
+    async def no_end(asked: Asked, wire: Wire) -> None:
+        await wire.send(GOOD.removesuffix(LAST_CHUNK))
+        await wire.stall()
+
+    async with RawServer(no_end) as server:
+        assert (await ask(server.url)).outcome is Outcome.OK
+        await asyncio.wait_for(server.left.wait(), timeout=5.0)
 
 
 async def test_an_error_answer_leaves_the_connection_in_use(ask: Ask) -> None:

@@ -58,7 +58,8 @@ async def test_every_cut_in_two(ask: Ask, name: str) -> None:
     async with RawServer(Cutter(reply)) as server:
         for at in range(len(reply)):
             assert right(await ask(server.url), name), f"cut at byte {at}"
-    assert server.connections == 1
+    # Cut behind [DONE], the answer is given while its connection reads on to the end.
+    assert server.connections <= 2
 
 
 @pytest.mark.parametrize("name", STREAMS)
