@@ -1,7 +1,8 @@
 """Live frames over a WebSocket: relayed as they come, computed by nobody here.
 
-A viewer that is slower than the frames gets the newest one; frames that change the status always
-go out. What was passed over shows as a gap in ``seq``, and the page asks for it over HTTP.
+A viewer that is slower than the frames gets the newest one; frames that change the status or the
+verdict always go out. What was passed over shows as a gap in ``seq``: the page asks for it over
+HTTP.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ class Outbox:
 
     def __init__(self) -> None:
         self._waiting: deque[tuple[bool, str]] = deque()
-        self._status: str | None = None
+        self._mark: str | None = None
         self._arrived = asyncio.Event()
 
-    def put(self, text: str, status: str) -> None:
-        """Take a frame; it replaces a waiting one that said nothing new of the status."""
-        keep, self._status = status != self._status, status
+    def put(self, text: str, mark: str) -> None:
+        """Take a frame; it replaces a waiting one that brought no new status or verdict."""
+        keep, self._mark = mark != self._mark, mark
         if self._waiting and not self._waiting[-1][0]:
             self._waiting.pop()
         self._waiting.append((keep, text))
@@ -83,7 +84,7 @@ class RunConsumer(AsyncWebsocketConsumer):
         """A viewer has nothing to say; what comes is left unread."""
 
     async def run_frame(self, event: Mapping[str, Any]) -> None:
-        self._outbox.put(event["text"], event["status"])
+        self._outbox.put(event["text"], event["mark"])
 
     async def _relay(self) -> None:
         while True:

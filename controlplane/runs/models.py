@@ -53,8 +53,9 @@ class RunQuerySet(TeamQuerySet["Run"]):
         return self.filter(status__in=ACTIVE, heartbeat_at__lt=before)
 
     def unclaimed(self, *, before: datetime) -> RunQuerySet:
-        """Runs that no worker took."""
-        return self.filter(status=Status.QUEUED, created_at__lt=before)
+        """Runs that no worker took, by when they were last sent; waiting, that is their beat."""
+        sent_once = Q(heartbeat_at=None, created_at__lt=before)
+        return self.filter(sent_once | Q(heartbeat_at__lt=before), status=Status.QUEUED)
 
     def live(self) -> RunQuerySet:
         return self.filter(status__in=LIVE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from datetime import datetime
 
 from django.db import transaction
 from django.db.models import F
@@ -119,11 +120,12 @@ def announce(run: Run) -> None:
     live.publish(run, stored.backfill(run, since=run.seq - 1))
 
 
-def remind(run: Run) -> bool:
+def remind(run: Run, *, before: datetime) -> bool:
     """Say on a queued run that nobody takes it, and send it again: claiming makes that safe."""
     with transaction.atomic():
-        waiting = Run.objects.filter(pk=run.pk, status=Status.QUEUED, reason="")
-        if not waiting.update(reason=UNCLAIMED, seq=F("seq") + 1):
+        waiting = Run.objects.unclaimed(before=before).filter(pk=run.pk)
+        now = timezone.now()
+        if not waiting.update(reason=UNCLAIMED, heartbeat_at=now, seq=F("seq") + 1):
             return False
         enqueue("runs.execute", str(run.pk))
     run.refresh_from_db()

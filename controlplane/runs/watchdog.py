@@ -34,10 +34,11 @@ def sweep(now: datetime | None = None) -> Swept:
     """One pass over every team's runs."""
     now = now or timezone.now()
     stale = Run.objects.stale(before=now - STALE_AFTER)
-    waiting = Run.objects.unclaimed(before=now - UNCLAIMED_AFTER).filter(reason="")
+    unsent = now - UNCLAIMED_AFTER
+    waiting = Run.objects.unclaimed(before=unsent)
     return Swept(
         lost=sum(lose(run, now) for run in stale),
-        unclaimed=sum(services.remind(run) for run in waiting),
+        unclaimed=sum(services.remind(run, before=unsent) for run in waiting),
     )
 
 
@@ -47,8 +48,8 @@ def check(run: Run) -> Run:
     beat = run.heartbeat_at
     if run.status in ACTIVE and beat is not None and beat < now - STALE_AFTER:
         lose(run, now)
-    elif run.status == Status.QUEUED and run.created_at < now - UNCLAIMED_AFTER and not run.reason:
-        services.remind(run)
+    elif run.status == Status.QUEUED and (beat or run.created_at) < now - UNCLAIMED_AFTER:
+        services.remind(run, before=now - UNCLAIMED_AFTER)
     return run
 
 

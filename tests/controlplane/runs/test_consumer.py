@@ -61,7 +61,7 @@ async def closing(one: Viewer) -> int:
 
 async def tell(run: Run, seq: int, status: str = "running") -> None:
     text = json.dumps({"type": "frame", "seq": seq})
-    message = {"type": "run.frame", "seq": seq, "status": status, "text": text}
+    message = {"type": "run.frame", "seq": seq, "mark": status, "text": text}
     layer = get_channel_layer()
     assert layer is not None
     await layer.group_send(live.group(run.pk), message)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from controlplane.runs.panels.base import Row, Shown, panels
@@ -113,3 +116,9 @@ def test_every_panel_says_what_it_is(name: str) -> None:
     assert figure.sub
     assert {series.key for series in figure.series}
     assert cls.name == name
+
+
+def test_every_panel_has_its_row_in_the_documentation() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "runs.md").read_text()
+    described = set(re.findall(r"^\| `(\w+)` \| (events|cohorts) \|", text, re.MULTILINE))
+    assert described == {(name, cls.source) for name, cls in panels.all().items()}

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from channels.layers import InMemoryChannelLayer
 from django.db import connection
+from kombu.exceptions import OperationalError
+from redis.exceptions import ConnectionError as RedisConnectionError
 
 from controlplane.audit.models import AuditEntry
 from controlplane.catalogue.models import Endpoint, Tenant
+from controlplane.celery import app
 from controlplane.runs import launch as launching
-from controlplane.runs import services
+from controlplane.runs import live, services
 from controlplane.runs.launch import Launch
 from controlplane.runs.models import Run, Status
 from controlplane.teams.models import Role, Team
@@ -226,3 +231,33 @@ def test_another_teams_objects_are_as_good_as_absent(launch: Launch) -> None:
             {"endpoint": str(launch.endpoint.pk), "policy": "steady", "workload": "short"},
         )
     assert paths(error) == ["endpoint", "policy", "workload"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_run_stands_even_if_the_broker_is_away(
+    actor: Actor, launch: Launch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*_: object, **__: object) -> None:
+        raise OperationalError("no broker")
+
+    monkeypatch.setattr(app, "send_task", away)
+    assert services.start(actor=actor, launch=launch).status == Status.QUEUED
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("fault", [RedisConnectionError("away"), OSError("away"), None])
+def test_a_frame_that_can_not_be_told_costs_nothing_else(
+    actor: Actor, claimed: Run, monkeypatch: pytest.MonkeyPatch, fault: Exception | None
+) -> None:
+    """None: the broker takes the frame and never answers."""
+
+    async def broken(*_: object) -> None:
+        if fault is None:
+            await asyncio.sleep(60)
+        else:
+            raise fault
+
+    monkeypatch.setattr(InMemoryChannelLayer, "group_send", broken)
+    monkeypatch.setattr(live, "PATIENCE", 0.05)
+    services.cancel(actor=actor, run=claimed)
+    assert claimed.status == Status.CANCELLING

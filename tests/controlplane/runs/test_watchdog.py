@@ -92,7 +92,7 @@ def test_a_heartbeat_that_comes_in_between_saves_the_run(
     assert measured.status == Status.RUNNING
 
 
-def test_a_run_that_nobody_takes_says_so_and_is_sent_once_more(
+def test_a_run_that_nobody_takes_says_so_and_is_sent_again_each_minute(
     run: Run, django_capture_on_commit_callbacks: Any
 ) -> None:
     Run.objects.filter(pk=run.pk).update(created_at=timezone.now() - timedelta(seconds=61))
@@ -102,6 +102,9 @@ def test_a_run_that_nobody_takes_says_so_and_is_sent_once_more(
     run.refresh_from_db()
     assert (run.status, run.reason) == (Status.QUEUED, UNCLAIMED)
     assert len(sent) == 1
+    silent_for(run, 61)
+    assert watchdog.check(run).status == Status.QUEUED
+    assert timezone.now() - run.heartbeat_at < timedelta(seconds=5)
 
 
 def test_one_pass_can_be_asked_for(measured: Run) -> None:

@@ -1,4 +1,4 @@
-"""`manage.py start_first_run`: a fresh demo team gets a load test to look at; others get nothing."""
+"""`manage.py start_first_run`: a load test to look at for a fresh demo team; none for others."""
 
 from __future__ import annotations
 
