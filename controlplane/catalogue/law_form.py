@@ -45,7 +45,8 @@ class LawForm:
         self.about = AboutForm(data, initial=metadata)
         if named:
             name = self.about.fields["name"]
-            name.disabled, name.help_text = True, _("All versions keep it; another name is another policy")
+            name.disabled = True
+            name.help_text = _("All versions keep it; another name is another policy")
 
     def document(self) -> dict[str, Any]:
         """The base document with this law and these words in it."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from django.test import Client
 
+from controlplane.celery import app
 from controlplane.teams.models import Membership, Role, Team, User
 from controlplane.teams.rights import TOKEN_SCOPES, Actor
 from controlplane.teams.services import create_token
@@ -18,6 +19,13 @@ PASSWORD = "correct horse battery"
 @pytest.fixture(autouse=True)
 def _plain_static(settings: Any) -> None:
     settings.ALLOWED_HOSTS = ["testserver"]
+
+
+@pytest.fixture(autouse=True)
+def _own_broker() -> Iterator[None]:
+    """No connection to one test's broker lives on into the next, which may have another."""
+    yield
+    app._pool = app.amqp._producer_pool = None
 
 
 @pytest.fixture
