@@ -39,7 +39,7 @@ from loadtest.version import version
 from measurement.window import WindowFold
 from schedulers.runtime.limiter import Limiter
 
-LEAD = 0.05
+LEAD = 0.25
 """Seconds between everything being ready and the schedule's start."""
 
 
