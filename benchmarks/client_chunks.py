@@ -1,6 +1,6 @@
 """What one streamed chunk costs our client in CPU time, against a server of the OpenAI shape.
 
-    python benchmarks/client_chunks.py http://127.0.0.1:8100 --model mock-model --requests 2000
+    python -m benchmarks.client_chunks http://127.0.0.1:8100 --model mock-model --requests 2000
 
 The bar is 20 µs a chunk on uvloop. Run the server on another core; CPU time of this process is
 what is counted, so a slow server makes the run longer and not the figure larger.

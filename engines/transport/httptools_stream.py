@@ -88,8 +88,8 @@ class HttptoolsTransport:
     async def _carry(
         self, connection: Connection, origin: Origin, exchange: Exchange, request: bytes
     ) -> Ending:
-        connection.start(exchange, request)
         try:
+            connection.start(exchange, request)
             ending = await exchange.ended
         except BaseException:
             connection.abort()

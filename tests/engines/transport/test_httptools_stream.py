@@ -101,15 +101,16 @@ async def test_closing_ends_what_is_under_way() -> None:
     assert "our side" in answer.error
 
 
-async def test_a_defect_of_a_callback_comes_out_and_hides_as_no_outcome() -> None:
-    def broken(at: float, n: int) -> None:
+@pytest.mark.parametrize("callback", ["on_sent", "on_tokens"])
+async def test_a_defect_of_a_callback_comes_out_and_hides_as_no_outcome(callback: str) -> None:
+    def broken(*_: float) -> None:
         raise ZeroDivisionError("a bug")
 
     transport = HttptoolsTransport(EgressRules.loopback())
     async with RawServer(replying(GOOD)) as server:
         client = EngineClient(Target(server.url, "m"), transport)
         with pytest.raises(ZeroDivisionError, match="a bug"):
-            await client.complete(CompletionRequest("Hi", 8), QUICK, on_tokens=broken)
+            await client.complete(CompletionRequest("Hi", 8), QUICK, **{callback: broken})
     await transport.close()
 
 
