@@ -55,6 +55,8 @@ class Conclusion:
     seen: Seen
     notes: tuple[str, ...]
     """Sentences that a reader must not miss."""
+    first_errors: Mapping[str, str] = field(default_factory=dict)
+    """By outcome, what the first such failure was answered with."""
 
     @property
     def silent(self) -> bool:
@@ -96,7 +98,15 @@ def conclude(
     )
     verdict = judge_samples(steady_samples(samples, warm_up), scenario.slo, validity)
     return Conclusion(
-        scenario, facts, status, summary, validity, verdict, seen, _notes(samples, status)
+        scenario,
+        facts,
+        status,
+        summary,
+        validity,
+        verdict,
+        seen,
+        _notes(samples, status),
+        _first_errors(samples),
     )
 
 
@@ -133,6 +143,14 @@ def _mean_in_flight(windows: Sequence[Window], start: float, end: float) -> floa
     # A part that ends between two windows would be compared with another stretch of time.
     whole = math.isclose(span / 1e6, end - start, abs_tol=1e-3)
     return sum(events.in_flight_us for events in inside) / span if span and whole else None
+
+
+def _first_errors(samples: Sequence[Sample]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for sample in sorted(samples, key=lambda sample: sample.index):
+        if not sample.outcome.success:
+            found.setdefault(str(sample.outcome), sample.error)
+    return found
 
 
 def _notes(samples: Sequence[Sample], status: str) -> tuple[str, ...]:

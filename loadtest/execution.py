@@ -105,16 +105,16 @@ class _Run:
         self._salt = scenario.prompt_salt or secrets.token_hex(8)
         self._schedule = run_facts.make_schedule(scenario, salt=self._salt, part=order.part)
         self._limiter = self._make_limiter()
+        self._newsroom = Newsroom(scenario, recorder, self._gauges)
         means = Means(
             client,
             self._limiter,
             self._fold,
-            recorder.sample,
+            self._newsroom.sample,
             self._clock,
             timeouts_of(scenario.timeouts),
         )
         self.driver = Driver(self._schedule, means, drain=scenario.drain_s)
-        self._newsroom = Newsroom(scenario, recorder, self.driver, self._limiter)
         self._cpu = 0.0
         self._wall = 0.0
         self.facts = self._facts(0.0)
@@ -160,6 +160,14 @@ class _Run:
             else {},
             signals={"supported": feed.supported, "missed": feed.missed, "reason": feed.reason},
         )
+
+    def _gauges(self) -> dict[str, Any]:
+        limiter = self._limiter
+        return {
+            "in_flight": self.driver.in_flight,
+            "waiting": limiter.waiting if limiter else 0,
+            "limit": limiter.limit if limiter else None,
+        }
 
     def _begin(self) -> None:
         """Fix the start, and write down what a report can be rebuilt from."""

@@ -17,15 +17,14 @@ from types import TracebackType
 from typing import Any, Self
 
 from engines.signals_feed import SignalsFeed
-from loadtest.driver import Driver
 from loadtest.recorder import Recorder
 from loadtest.runclock import RunClock
 from loadtest.scenario import Scenario
 from measurement.live import Live
+from measurement.sample import Sample
 from measurement.verdict import Verdict
 from measurement.window import Window, WindowFold
 from schedulers.decision import Decision
-from schedulers.runtime.limiter import Limiter
 
 _AFTER = 0.02
 """Seconds past the full second: what happened just before its end is in by then."""
@@ -63,14 +62,13 @@ class Newsroom:
         self,
         scenario: Scenario,
         recorder: Recorder,
-        driver: Driver,
-        limiter: Limiter | None,
+        gauges: Callable[[], dict[str, Any]],
     ) -> None:
         self._live = Live(scenario.slo, duration=scenario.duration_s, since=scenario.warm_up_s)
         self._recorder = recorder
-        self._driver = driver
-        self._limiter = limiter
+        self._gauges = gauges
         self._decisions: list[Decision] = []
+        self._first_errors: dict[str, str] = {}
         self._desk = ThreadPoolExecutor(1, thread_name_prefix="news")
         self._sums: tuple[Verdict, dict[str, Any]] | None = None
         self._sum_again_at = 0.0
@@ -89,6 +87,12 @@ class Newsroom:
     def decision(self, decision: Decision) -> None:
         """A law decided; told with the next news."""
         self._decisions.append(decision)
+
+    def sample(self, sample: Sample) -> None:
+        """A request was resolved: to disk, and its error kept if it is the first of its kind."""
+        self._recorder.sample(sample)
+        if not sample.outcome.success:
+            self._first_errors.setdefault(str(sample.outcome), sample.error)
 
     async def each_second(
         self, clock: RunClock, fold: WindowFold, feed: SignalsFeed, tell: Callable[[News], None]
@@ -116,12 +120,7 @@ class Newsroom:
         """On the load's event loop; the files that the load writes get a turn too."""
         self._recorder.flush()
         decisions, self._decisions = tuple(self._decisions), []
-        limiter = self._limiter
-        gauges = {
-            "in_flight": self._driver.in_flight,
-            "waiting": limiter.waiting if limiter else 0,
-            "limit": limiter.limit if limiter else None,
-        }
+        gauges = {**self._gauges(), "first_errors": dict(self._first_errors)}
         missing = feed.stale if feed.supported else None
         return _Caught(at, tuple(windows), decisions, gauges, missing)
 

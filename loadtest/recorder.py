@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, Self
 import msgspec
 
 from measurement.sample import Sample
-from measurement.sample_json import from_line, to_dict
+from measurement.sample_json import from_dict, to_dict
 from measurement.window import Window
 from schedulers.decision import Decision
 
@@ -100,7 +100,7 @@ class Recorder:
 def read_samples(out: Path) -> Iterator[Sample]:
     """Every whole sample in a run's directory, one at a time."""
     for line in _whole_lines(out / SAMPLES):
-        yield from_line(line)
+        yield from_dict(msgspec.json.decode(line))
 
 
 def read_windows(out: Path) -> list[Window]:

@@ -30,6 +30,7 @@ def document(conclusion: Conclusion) -> dict[str, Any]:
         "exit_code": conclusion.exit_code,
         "notes": list(conclusion.notes),
         **conclusion.summary.to_json(),
+        "failures": _failures(conclusion),
         "judgement": conclusion.verdict.to_json(),
         "validity": conclusion.validity.to_json(),
         "scheduled": facts.scheduled,
@@ -58,6 +59,21 @@ def document(conclusion: Conclusion) -> dict[str, Any]:
         "started_at": facts.started_at,
         "version": facts.version,
     }
+
+
+def _failures(conclusion: Conclusion) -> list[dict[str, Any]]:
+    """Each way to fail, most frequent first; warm-up included, as in ``cut.whole``."""
+    part = conclusion.summary.whole
+    return [
+        {
+            "outcome": str(outcome),
+            "count": count,
+            "share": count / part.offered,
+            "first_error": conclusion.first_errors.get(str(outcome), ""),
+        }
+        for outcome, count in sorted(part.outcomes.items(), key=lambda item: -item[1])
+        if not outcome.success
+    ]
 
 
 def _policy(conclusion: Conclusion) -> dict[str, Any] | None:

@@ -56,8 +56,13 @@ def _outcomes(conclusion: Conclusion) -> list[str]:
     rows = [_row("requests offered", f"{part.offered:,}", ""), _row("  sent", f"{part.sent:,}", "")]
     for outcome, count in sorted(part.outcomes.items(), key=lambda item: -item[1]):
         share = f"{100 * count / part.offered:.2f} %" if part.offered else ""
-        rows.append(_row(f"  {outcome}", f"{count:,}", share))
+        why = conclusion.first_errors.get(str(outcome), "").replace("\n", " ")
+        rows.append(_row(f"  {outcome}", f"{count:,}", f"{share:<9} {_short(why)}"))
     return rows
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 46 else f"{text[:45]}…"
 
 
 def _row(label: str, value: str, more: str) -> str:

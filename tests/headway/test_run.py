@@ -215,6 +215,7 @@ def test_a_target_that_is_not_there_is_data_and_is_said(tmp_path: Path) -> None:
     summary = reconcile(tmp_path)
     assert set(summary["outcomes"]) == {"connect"}
     assert "No request succeeded" in summary["notes"][0]
+    assert summary["failures"][0]["first_error"]
     assert "No request succeeded" in ran.stderr
     assert ran.returncode in (13, 30)
     assert summary["ttft_ms"]["p50"] is None

@@ -89,6 +89,8 @@ def test_a_run_of_failures_fails_and_says_how_they_ended() -> None:
     assert it.exit_code == 10
     assert summary(it)["outcomes"] == {"rejected_429": it.facts.scheduled}
     assert summary(it)["ttft_ms"]["p50"] is None
+    (failure,) = summary(it)["failures"]
+    assert (failure["outcome"], failure["share"]) == ("rejected_429", 1.0)
     table = publishing.render("table", it)
     assert "FAIL" in table
     assert "rejected_429" in table

@@ -111,6 +111,7 @@ def test_its_messages_tell_the_whole_run(engine: EngineProcess, tmp_path: Path) 
     assert last["totals"]["in_flight"] == 0
     assert last["verdict"]["n"] == started["offered"]
     assert {"attainment", "goodput_rps", "ttft_ms", "tpot_ms", "errors"} <= set(last["totals"])
+    assert last["totals"]["first_errors"] == {}
 
 
 @pytest.mark.parametrize("how", ["sigterm", "stdin"])
