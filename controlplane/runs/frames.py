@@ -30,7 +30,7 @@ def build(
 ) -> Frame:
     """Everything that changed after ``since``; ``full`` when that is everything there is."""
     slo = slo_of(run)
-    shown: dict[Source, Sequence[Row]] = {table.source: table.shown() for table in board.tables}
+    shown = {table.source: _counted(run, table) for table in board.tables}
     return {
         "type": "frame",
         "full": since <= 0,
@@ -106,8 +106,9 @@ def slo_of(run: Run) -> Slo | None:
 
 
 def _counted(run: Run, table: Table) -> list[Row]:
-    """The rows that numbers and sentences are about: warm-up is drawn, and cut."""
-    return [row for row in table.shown() if row.at >= run.warm_up_s]
+    """The rows that numbers and sentences are about: cohorts of the warm-up are drawn, and cut."""
+    since = run.warm_up_s if table.source == "cohorts" else 0.0
+    return [row for row in table.shown() if row.at >= since]
 
 
 def _table(table: Table, since: int) -> dict[str, Any]:

@@ -201,21 +201,22 @@ class Supervisor:
             reason = "" if asked or not stopped else "The worker was told to stop from outside."
             status = Status.CANCELLED if stopped else Status.DONE
             self._ledger.finish(status, summary=heard.summary, reason=reason)
-        elif fate is Fate.FAILED:
+        elif fate is Fate.FAILED and not asked:
             self._ledger.finish(Status.FAILED, summary=None, reason=heard.error)
-        elif fate is Fate.KILLED and asked:
-            why = f"The worker was killed: {heard.deadline}."
-            self._ledger.finish(Status.CANCELLED, summary=self._ledger.recovered(), reason=why)
         else:
-            why = f"The load-test worker {_how(code, heard.deadline)}."
+            why = f"The load-test worker {_how(code, heard)}."
             if words := self._child.last_words():
                 log.error("run %s: %s %s", self._ledger.run_id, why, words)
-            self._ledger.finish(Status.LOST, summary=self._ledger.recovered(), reason=why)
+            # Asked to stop before it was ready to, a worker just ends: that is what was wanted.
+            status = Status.CANCELLED if asked else Status.LOST
+            self._ledger.finish(status, summary=self._ledger.recovered(), reason=why)
 
 
-def _how(code: int, deadline: str) -> str:
-    if deadline:
-        return f"was killed: {deadline}"
+def _how(code: int, heard: Heard) -> str:
+    if heard.deadline:
+        return f"was killed: {heard.deadline}"
+    if heard.error:
+        return f"said: {heard.error}"
     if code < 0:
         return f"was killed by signal {-code} before it reported"
     return f"ended with code {code} before it reported"

@@ -35,9 +35,9 @@ class Attainment:
         )
 
     def sentence(self, shown: Shown) -> str:
-        judged = [row for row in shown.rows if row["attainment_percent"] is not None]
+        judged = [row for row in shown.closed if row["attainment_percent"] is not None]
         if not judged:
-            return "Nothing is judged yet."
+            return "No cohort has closed yet."
         lowest = min(judged, key=lambda row: row["attainment_percent"] or 0.0)
         if shown.slo is None:
             low = phrases.number(lowest["attainment_percent"], 2)

@@ -82,6 +82,11 @@ class Shown:
     step: int
     slo: Slo | None
 
+    @property
+    def closed(self) -> list[Row]:
+        """Rows in which every request has its outcome: the slow ones are in them too."""
+        return [row for row in self.rows if not row.open]
+
     def numbers(self, key: str) -> list[float]:
         """The column's values where there are any."""
         return [value for row in self.rows if (value := row[key]) is not None]

@@ -58,9 +58,9 @@ def figure(metric: str, *, title: str, sub: str, digits: int, slo: Slo | None) -
 
 def sentence(metric: str, shown: Shown, *, allowed: float | None, unit: str, digits: int) -> str:
     """How the highest percentile that the cohorts can bear compares with its objective."""
-    rows = [row for row in shown.rows if row.n]
+    rows = [row for row in shown.closed if row.n]
     if not rows:
-        return "No answers yet."
+        return "No cohort with an answer has closed yet."
     name = next(
         (q for q, n in NEEDED.items() if 2 * sum(row.n >= n for row in rows) >= len(rows)), ""
     )

@@ -48,7 +48,7 @@ class Load:
         )
 
     def sentence(self, shown: Shown) -> str:
-        closed = [row for row in shown.rows if not row.open and row["offered_rps"]]
+        closed = [row for row in shown.closed if row["offered_rps"]]
         offered = sum(row["offered_rps"] or 0.0 for row in closed)
         if not offered:
             return "No cohort has closed yet."

@@ -208,6 +208,17 @@ def test_failures_are_grouped_with_the_first_error(claimed: Run, tmp_path: Path)
     assert row == {"outcome": "http_5xx", "count": 9, "share": 9 / 80, "first_error": "first"}
 
 
+def test_warm_up_is_drawn_and_counts_in_no_number(claimed: Run, tmp_path: Path) -> None:
+    Run.objects.filter(pk=claimed.pk).update(scenario={**claimed.scenario, "warm_up_s": 4})
+    claimed.refresh_from_db()
+    play(claimed, tmp_path)
+    frame = stored.backfill(claimed, since=0)
+    tiles = {tile["id"]: tile for tile in frame["tiles"]}
+    assert [row[0] for row in frame["cohorts"]["rows"]] == [0, 2, 4, 6, 8]
+    assert tiles["errors"]["n"] == frame["tenants"][0]["offered"] == 40
+    assert len(tiles["goodput"]["spark"]) == 3
+
+
 def test_tenants_have_their_counts_and_their_target(claimed: Run, tmp_path: Path) -> None:
     play(claimed, tmp_path)
     (row,) = stored.backfill(claimed, since=0)["tenants"]

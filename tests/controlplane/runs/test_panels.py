@@ -50,6 +50,14 @@ def test_small_cohorts_speak_of_a_percentile_that_they_can_bear() -> None:
     assert said("ttft", ttft(3, [100], [1], [1])).startswith("Too few answers to judge")
 
 
+def test_an_open_cohort_is_not_judged_as_its_slowest_are_still_out() -> None:
+    closed = ttft(400, [100], [300], [700])
+    still_open = [Row(2, True, 400, {"ttft_p99": 900.0, "attainment_percent": 10.0})]
+    assert said("ttft", closed + still_open).startswith("P99 at most 700 ms in 1 cohort;")
+    assert said("ttft", still_open) == "No cohort with an answer has closed yet."
+    assert said("attainment", still_open) == "No cohort has closed yet."
+
+
 def test_without_an_objective_the_range_is_told() -> None:
     assert said("ttft", ttft(400, [1], [2], [640.4]), slo=None) == (
         "P99 between 640 and 640 ms; no objective."

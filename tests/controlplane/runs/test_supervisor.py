@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -40,10 +41,19 @@ def windows_message(windows: list, **more: Any) -> dict[str, Any]:
 
 
 def supervise(
-    run: Run, child: Child, tmp_path: Path, deadlines: Deadlines = BRISK
+    run: Run,
+    child: Child,
+    tmp_path: Path,
+    deadlines: Deadlines = BRISK,
+    on_frame: Callable[[], object] = lambda: None,
 ) -> tuple[Fate | None, Frames]:
     frames: Frames = []
-    ledger = Ledger(run, tmp_path, publish=lambda _run, frame: frames.append(frame))
+
+    def publish(_run: Run, frame: dict[str, Any]) -> None:
+        frames.append(frame)
+        on_frame()
+
+    ledger = Ledger(run, tmp_path, publish=publish)
     fate = Supervisor(ledger, child, budget=65.0, deadlines=deadlines).run()
     run.refresh_from_db()
     return fate, frames
@@ -203,12 +213,29 @@ def test_a_worker_that_ignores_the_cancel_is_killed(
     claimed: Run, spawn: Spawn, tmp_path: Path, actor: Actor
 ) -> None:
     child = spawn({"do": "deaf"}, STARTED, {"do": "hang"})
-    services.cancel(actor=actor, run=claimed)
-    deadlines = Deadlines(poll=0.05, cancel=0.3)
-    fate, _ = supervise(claimed, child, tmp_path, deadlines)
+
+    def click() -> None:
+        run = Run.objects.get(pk=claimed.pk)
+        if run.load_started_at and run.is_live:
+            services.cancel(actor=actor, run=run)
+
+    fate, _ = supervise(claimed, child, tmp_path, Deadlines(poll=0.05, cancel=0.3), click)
     assert fate is Fate.KILLED
     assert claimed.status == Status.CANCELLED
+    assert claimed.reason.startswith("Cancelled by ada. The load-test worker was killed")
     assert "it did not stop within 0.3 s" in claimed.reason
+
+
+def test_a_worker_cancelled_before_it_can_report_leaves_a_cancelled_run(
+    claimed: Run, tmp_path: Path, actor: Actor
+) -> None:
+    services.cancel(actor=actor, run=claimed)
+    argv = [sys.executable, "-c", "import time; time.sleep(60)"]
+    child = Child(argv, environ={}, errors=tmp_path / "worker.log", cwd=tmp_path)
+    fate, _ = supervise(claimed, child, tmp_path)
+    assert fate is Fate.DIED
+    assert claimed.status == Status.CANCELLED
+    assert "killed by signal 15 before it reported" in claimed.reason
 
 
 def test_a_worker_stopped_by_someone_else_is_cancelled_and_says_so(

@@ -14,15 +14,18 @@ from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 import pytest
 from asgiref.sync import sync_to_async
+from celery import Celery
 from django.conf import settings as django_settings
 from django.core.management import call_command
+from django.db import connection
 from django.test import Client
 
+from controlplane import queue
 from controlplane.catalogue.models import Endpoint
-from controlplane.celery import app
 from controlplane.runs import stored
 from controlplane.runs.models import Run, RunWindow, Status
 from controlplane.runs.storage import directory
@@ -78,6 +81,14 @@ def running(argv: list[str], log: Path, *, ready: str, **more: Any) -> Iterator[
         process.wait()
 
 
+def database_url() -> str:
+    """This test's database, as another process finds it."""
+    name = connection.settings_dict["NAME"]
+    if connection.vendor == "sqlite":
+        return f"sqlite:///{name}"
+    return urlsplit(os.environ["DATABASE_URL"])._replace(path=f"/{name}").geturl()
+
+
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     log = tmp_path_factory.mktemp("engine") / "log"
@@ -89,7 +100,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture
-def celery(
+def celery_worker(
     db: None,
     valkey_server: str,
     settings: Any,
@@ -100,13 +111,13 @@ def celery(
     broker = f"{valkey_server}/1"
     layer = "channels_redis.pubsub.RedisPubSubChannelLayer"
     settings.CHANNEL_LAYERS = {"default": {"BACKEND": layer, "CONFIG": {"hosts": [broker]}}}
-    for name in ("broker_url", "broker_read_url", "broker_write_url"):
-        monkeypatch.setitem(app.conf, name, broker)
+    sender = Celery("sender", broker=broker)  # the project's own app keeps its first connection
+    monkeypatch.setattr(queue, "app", sender)
     environ = {
         **{name: os.environ[name] for name in ("PATH", "SECRET_KEY") if name in os.environ},
         "HEADWAY_EMBEDDED": "1",
         "HEADWAY_DATA_DIR": str(django_settings.DATA_DIR),
-        "DATABASE_URL": f"sqlite:///{django_settings.DATABASES['default']['NAME']}",
+        "DATABASE_URL": database_url(),
         "REDIS_URL": broker,
     }
     argv = [sys.executable, "-m", "celery", "-A", "controlplane", "worker", "--loglevel", "INFO"]
@@ -114,7 +125,8 @@ def celery(
     with running(argv, tmp_path / "celery.log", ready=" ready.", env=environ) as started:
         assert started.process.poll() is None, started.said
         yield started.process
-    app.control.purge()
+    sender.control.purge()
+    sender.close()
 
 
 @pytest.fixture
@@ -122,7 +134,7 @@ def call(
     actor: Actor,
     launch: Any,
     engine: str,
-    celery: subprocess.Popen[bytes],
+    celery_worker: subprocess.Popen[bytes],
     api_as: Callable[..., Call],
 ) -> Call:
     Endpoint.objects.filter(pk=launch.endpoint.pk).update(base_url=engine)
@@ -231,11 +243,11 @@ def test_a_killed_load_test_leaves_a_lost_run_with_windows_and_report(call: Call
 
 
 def test_a_killed_celery_worker_leaves_a_lost_run_with_windows_and_report(
-    call: Call, celery: subprocess.Popen[bytes]
+    call: Call, celery_worker: subprocess.Popen[bytes]
 ) -> None:
     run = launched(call, duration_s=60)
     wait_for(20, measuring(run))
-    os.killpg(celery.pid, signal.SIGKILL)
+    os.killpg(celery_worker.pid, signal.SIGKILL)
     began = time.monotonic()
     stopped = wait_for(5, lambda: worker_of(run) is None)
     assert stopped < 5, "the load test must end with whoever supervises it"
