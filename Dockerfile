@@ -13,8 +13,8 @@ COPY --from=build /venv /venv
 WORKDIR /app
 COPY . .
 # Static files are hashed and compressed at build time; no secret is needed or kept for it.
-RUN SECRET_KEY=only-for-collectstatic DATABASE_URL=sqlite:////tmp/none REDIS_URL=redis://none \
-    HEADWAY_SEAL_KEY=only-for-collectstatic-0000000000000000000 ALLOWED_HOSTS=localhost \
+RUN SECRET_KEY=only-to-collect-static-files-never-to-sign-anything-at-all ALLOWED_HOSTS=localhost \
+    HEADWAY_SEAL_KEY=none:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA= HEADWAY_DATA_DIR=/tmp/none \
     python manage.py collectstatic --no-input
 USER 10001
 ENV HEADWAY_DATA_DIR=/var/lib/headway

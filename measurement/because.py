@@ -17,7 +17,7 @@ def because(
         return sentence(decisive[0], tally)
     met, n = tally.joint.k, tally.joint.n
     return (
-        f"Passing with no objectives: {met:,} of {n:,} {_what(tally)} succeeded, and no SLO was "
+        f"Passes, with no objectives: {met:,} of {n:,} {_what(tally)} succeeded, and no SLO was "
         "given to judge them by."
     )
 
@@ -32,10 +32,10 @@ def sentence(row: ObjectiveVerdict, tally: Tally) -> str:
     fact = f"{share} of {row.n:,} {_what(tally)} {_met(row)}"
     if row.outcome == PASS:
         relation = f"one-sided 95 % lower bound, {lower}, is above the target of {target}"
-        return f"Passing because {fact}, and the {relation}."
+        return f"Passes because {fact}, and the {relation}."
     if row.outcome == FAIL:
         relation = f"one-sided 95 % upper bound, {upper}, is below the target of {target}"
-        return f"Failing because {fact}, and the {relation}."
+        return f"Fails because {fact}, and the {relation}."
     relation = f"one-sided 95 % bounds, {lower} and {upper}, lie on both sides of the target"
     return f"Inconclusive because {fact}, and the {relation} of {target}; {_more(row)}."
 

@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
 from controlplane.api.authentication import REMEDY
-from controlplane.catalogue.services.common import InUse
+from controlplane.catalogue.services.removal import InUse
 from documents.problem import DocumentError
 
 CONTENT_TYPE = "application/problem+json"

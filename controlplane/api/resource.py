@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from controlplane.api.base import TeamView
 from controlplane.api.serializers import ProblemOut, VersionOut
 from controlplane.catalogue.models import Owned
-from controlplane.catalogue.services.common import delete
+from controlplane.catalogue.services.removal import delete
 
 IF_MATCH = OpenApiParameter(
     "If-Match", str, OpenApiParameter.HEADER, required=True, description="ETag of the last read"

@@ -40,11 +40,14 @@ def run(args: argparse.Namespace) -> int:
     """Start, tell the address, stay until a signal, end every process that was started."""
     from headway.embedded import plan
     from headway.embedded.data_dir import CannotStart, held
-    from headway.embedded.household import Wish, keep_house
 
     root = plan.repository()
     if root is None:
         return _refuse("the server runs from the repository; clone it and call `make up`")
+    try:
+        from headway.embedded.household import Wish, keep_house
+    except ModuleNotFoundError as error:
+        return _refuse(f"{error.name} is not installed; `make up` installs what the server needs")
     for number in SIGNALS:
         signal.signal(number, _stop)
     data_dir = args.data_dir.resolve()

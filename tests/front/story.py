@@ -195,7 +195,7 @@ SENTENCES = {
 
 def verdict(*, live: bool, seconds: int) -> Json:
     because = (
-        "Passing because 99.44 % of 31,905 offered requests met every objective, and the one-sided "
+        "Passes because 99.44 % of 31,905 offered requests met every objective, and the one-sided "
         "95 % lower bound, 99.20 %, is above the target of 99.00 %."
     )
     if not seconds:

@@ -39,7 +39,7 @@ def test_pass_when_the_lower_bound_reaches_the_target() -> None:
     found = verdict(run(31905, 179))
     assert found.outcome == "pass"
     assert found.because.startswith(
-        "Passing because 99.44 % of 31,905 offered requests met every objective, and the "
+        "Passes because 99.44 % of 31,905 offered requests met every objective, and the "
         "one-sided 95 % lower bound, 99.3"
     )
     assert found.because.endswith(" %, is above the target of 99.00 %.")

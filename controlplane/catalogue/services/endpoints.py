@@ -10,7 +10,7 @@ from django.db import transaction
 from controlplane import egress, sealing
 from controlplane.catalogue.documents import EndpointDocument
 from controlplane.catalogue.models import Endpoint
-from controlplane.catalogue.services.common import Guard, free_slug, may_write, note, unguarded
+from controlplane.catalogue.services.writing import Guard, free_slug, may_write, note, unguarded
 from controlplane.sealing import Secret
 from controlplane.teams.rights import Actor
 

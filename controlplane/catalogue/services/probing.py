@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from controlplane import egress
 from controlplane.catalogue.models import Endpoint
-from controlplane.catalogue.services.common import may_write, note
 from controlplane.catalogue.services.endpoints import credential_of
+from controlplane.catalogue.services.writing import may_write, note
 from controlplane.teams.rights import Actor
 from documents.problem import DocumentError
 from engines.probe import Probe, probe

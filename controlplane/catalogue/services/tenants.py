@@ -10,7 +10,7 @@ from django.db import transaction
 
 from controlplane.catalogue.documents import TenantDocument
 from controlplane.catalogue.models import Tenant
-from controlplane.catalogue.services.common import Guard, free_slug, may_write, note, unguarded
+from controlplane.catalogue.services.writing import Guard, free_slug, may_write, note, unguarded
 from controlplane.teams.rights import Actor
 
 FIELDS = tuple(field.name for field in dataclasses.fields(TenantDocument))

@@ -8,7 +8,7 @@ from django.db import transaction
 
 from controlplane.catalogue import documents
 from controlplane.catalogue.models import Workload
-from controlplane.catalogue.services.common import Guard, free_slug, may_write, note, unguarded
+from controlplane.catalogue.services.writing import Guard, free_slug, may_write, note, unguarded
 from controlplane.teams.rights import Actor
 from documents.problem import DocumentError
 

@@ -15,7 +15,8 @@ from controlplane.catalogue.forms import CredentialForm, DocumentForm
 from controlplane.catalogue.models import Endpoint
 from controlplane.catalogue.services import endpoints as services
 from controlplane.catalogue.services.probing import probe_endpoint
-from controlplane.catalogue.views.common import as_yaml, main, remove, table
+from controlplane.catalogue.views.cells import as_yaml, main, table
+from controlplane.catalogue.views.removal import remove
 from controlplane.sealing import Secret
 from controlplane.teams.access import page
 from controlplane.teams.rights import Right

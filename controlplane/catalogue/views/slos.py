@@ -13,7 +13,8 @@ from controlplane.catalogue.examples import SLO
 from controlplane.catalogue.forms import YamlForm
 from controlplane.catalogue.models import Slo
 from controlplane.catalogue.services import lines as services
-from controlplane.catalogue.views.common import main, remove, table
+from controlplane.catalogue.views.cells import main, table
+from controlplane.catalogue.views.removal import remove
 from controlplane.catalogue.views.versions import context_of, saved_words, show_version
 from controlplane.teams.access import page
 from controlplane.teams.rights import Right

@@ -14,7 +14,8 @@ from controlplane.catalogue.documents import TenantDocument
 from controlplane.catalogue.forms import DocumentForm
 from controlplane.catalogue.models import Tenant
 from controlplane.catalogue.services import tenants as services
-from controlplane.catalogue.views.common import as_yaml, main, remove, table
+from controlplane.catalogue.views.cells import as_yaml, main, table
+from controlplane.catalogue.views.removal import remove
 from controlplane.teams.access import page
 from controlplane.teams.rights import Right
 from documents.parse import build

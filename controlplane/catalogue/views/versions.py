@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from controlplane.catalogue.documents import changes
 from controlplane.catalogue.models import Policy, Slo, Version
-from controlplane.catalogue.views.common import as_yaml
+from controlplane.catalogue.views.cells import as_yaml
 
 
 def context_of(line: Slo | Policy | None) -> dict[str, Any]:

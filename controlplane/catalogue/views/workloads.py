@@ -14,7 +14,8 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from controlplane.catalogue.forms import DocumentForm, WorkloadForm
 from controlplane.catalogue.models import Workload
 from controlplane.catalogue.services import workloads as services
-from controlplane.catalogue.views.common import as_yaml, main, remove, table
+from controlplane.catalogue.views.cells import as_yaml, main, table
+from controlplane.catalogue.views.removal import remove
 from controlplane.teams.access import page
 from controlplane.teams.rights import Right
 from documents.problem import DocumentError

@@ -15,12 +15,12 @@ from controlplane.audit.models import AuditEntry
 from controlplane.audit.services import verify
 from controlplane.catalogue.documents import EndpointDocument
 from controlplane.catalogue.models import Endpoint
-from controlplane.catalogue.services.common import delete
 from controlplane.catalogue.services.endpoints import (
     change_endpoint,
     create_endpoint,
     credential_of,
 )
+from controlplane.catalogue.services.removal import delete
 from controlplane.sealing import Secret, is_current
 from controlplane.teams.rights import Actor, Denied
 from documents.problem import DocumentError

@@ -12,8 +12,8 @@ from django.test import Client
 
 from controlplane.catalogue.examples import POLICY, SLO
 from controlplane.catalogue.models import ImmutableError, Policy, PolicyVersion, Slo
-from controlplane.catalogue.services.common import delete
 from controlplane.catalogue.services.lines import save_policy, save_slo
+from controlplane.catalogue.services.removal import delete
 from controlplane.teams.rights import Actor
 from documents.problem import DocumentError
 from documents.yaml_text import to_yaml

@@ -24,7 +24,7 @@ SUMMARY = {
     "status": "finished",
     "verdict": "pass",
     "exit_code": 0,
-    "judgement": {"outcome": "pass", "because": "Passing because it did."},
+    "judgement": {"outcome": "pass", "because": "Passes because it did."},
 }
 
 

@@ -32,7 +32,7 @@ STARTED = {"type": "started", "at_unix": 1_700_000_000.0, "offered": 30, "durati
 SUMMARY = {
     "status": "finished",
     "verdict": "pass",
-    "judgement": {"outcome": "pass", "because": "Passing because it did.", "n": 30},
+    "judgement": {"outcome": "pass", "because": "Passes because it did.", "n": 30},
 }
 
 
@@ -73,7 +73,7 @@ def test_a_run_ends_done_with_the_workers_verdict(
     fate, frames = supervise(claimed, child, tmp_path)
     assert fate is Fate.REPORTED
     assert (claimed.status, claimed.verdict) == (Status.DONE, "pass")
-    assert claimed.because == "Passing because it did."
+    assert claimed.because == "Passes because it did."
     assert claimed.summary == SUMMARY
     assert claimed.ended_at is not None
     assert claimed.load_started_at is not None

@@ -9,7 +9,7 @@ import pytest
 from controlplane.runs.models import Run, Status
 from controlplane.runs.verdicts import notes, verdict
 
-BECAUSE = "Passing because 99 % did."
+BECAUSE = "Passes because 99 % did."
 
 
 def a_run(status: str, outcome: str | None = None, *, slo: bool = True, **more: Any) -> Run:

@@ -64,12 +64,12 @@ def test_a_silent_run_is_lost_with_its_windows(measured: Run, status: Status) ->
 def test_a_lost_run_keeps_the_report_of_its_files(
     measured: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    summary = {"status": "lost", "verdict": "fail", "judgement": {"because": "Failing because."}}
+    summary = {"status": "lost", "verdict": "fail", "judgement": {"because": "Fails because."}}
     monkeypatch.setattr(watchdog, "recovered", lambda _out: summary)
     silent_for(measured, 9)
     watchdog.check(measured)
     assert (measured.status, measured.verdict) == (Status.LOST, "fail")
-    assert measured.because == "Failing because."
+    assert measured.because == "Fails because."
     assert measured.summary == summary
 
 

@@ -1,16 +1,10 @@
-"""What the pages of all kinds share: the list's shape, and deleting."""
+"""The cells of every list, and a document as its editor shows it."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
-from django.utils.translation import gettext as _
-
 from controlplane.catalogue.models import Owned
-from controlplane.catalogue.services.common import InUse, delete
 from documents.yaml_text import to_yaml
 
 
@@ -33,17 +27,6 @@ def main(row: Owned) -> dict[str, Any]:
         "sub": row.description,
         "main": True,
     }
-
-
-def remove(request: HttpRequest, row: Owned, *, back: str) -> HttpResponse:
-    """Delete and go back to the list; what is in use stays, and the page says by what."""
-    try:
-        delete(actor=request.actor, row=row)
-    except InUse as refusal:
-        messages.error(request, str(refusal))
-        return redirect(row.get_absolute_url())
-    messages.success(request, _("%(name)s is deleted.") % {"name": row.name})
-    return redirect(back)
 
 
 def as_yaml(document: object) -> str:

@@ -1,12 +1,9 @@
-"""What all verbs of the catalogue share: the right, a free name, the audit entry."""
+"""What every write of the catalogue does: the right, a free name, the audit entry."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
-
-from django.db import transaction
-from django.db.models import ProtectedError
 
 from controlplane.audit import services as audit
 from controlplane.catalogue.documents import slug_of
@@ -16,10 +13,6 @@ from documents.problem import DocumentError, Problem
 
 # Called with the locked row before it is changed; raises to refuse (an API's If-Match).
 Guard = Callable[[Any], None]
-
-
-class InUse(Exception):  # noqa: N818 - a state of the object, told to a person
-    """Something that must stay points at the object; the message names what."""
 
 
 def may_write(actor: Actor, verb: str, kind: str, name: str) -> None:
@@ -59,20 +52,3 @@ def note(
 
 def unguarded(_row: Owned) -> None:
     """No condition."""
-
-
-def delete(*, actor: Actor, row: Owned, guard: Guard = unguarded) -> None:
-    """Remove an object that nothing needs; InUse names what needs it."""
-    kind = row._meta.model_name or ""  # noqa: SLF001
-    may_write(actor, f"delete_{kind}", kind, row.name)
-    try:
-        with transaction.atomic():
-            guard(type(row)._default_manager.select_for_update().get(pk=row.pk))  # noqa: SLF001
-            note(actor, f"delete_{kind}", row)
-            row.delete()
-    except ProtectedError as error:
-        users = sorted(str(one) for one in error.protected_objects)
-        shown = ", ".join(users[:3]) + (f" and {len(users) - 3} more" if len(users) > 3 else "")
-        raise InUse(
-            f"{row.name} is used by {shown}, whose evidence would be lost; it stays."
-        ) from None
