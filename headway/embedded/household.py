@@ -63,8 +63,8 @@ def keep_house(wish: Wish, *, data_dir: Path, scratch: Path) -> NoReturn:
         say=lambda line: print(f"headway up: {line}", flush=True),
     )
     try:
-        _start(family, plan, told)
-        _welcome(plan, kept_secret(data_dir, "admin_password"), time.monotonic() - began)
+        first_run = _start(family, plan, told)
+        _welcome(plan, first_run, time.monotonic() - began)
         while True:
             family.revive()
             time.sleep(0.5)
@@ -72,8 +72,11 @@ def keep_house(wish: Wish, *, data_dir: Path, scratch: Path) -> NoReturn:
         family.end()
 
 
-def _start(family: Family, plan: Plan, told: Mapping[str, str]) -> None:
-    """Engines and broker come up while the database is prepared; then pages and workers."""
+def _start(family: Family, plan: Plan, told: Mapping[str, str]) -> str:
+    """Engines and broker come up while the database is prepared; then pages and workers.
+
+    The path of the first run's page, where this start has started one.
+    """
     early = [family.start(spec) for spec in (valkey_spec(plan.socket), *engine_specs(plan))]
     urls = ["--engine-url", f"http://{LOOPBACK}:{plan.engine_port}"]
     if plan.llamacpp_port is not None:
@@ -89,10 +92,11 @@ def _start(family: Family, plan: Plan, told: Mapping[str, str]) -> None:
     late = [family.start(spec) for spec in server_specs(plan)]
     for child in (*early, *late):
         family.wait_ready(child)
-    _manage("start_first_run", told=told, fault="the first load test could not be started")
+    said = _manage("start_first_run", told=told, fault="the first load test could not be started")
+    return said.strip().lstrip("/")
 
 
-def _manage(command: str, *args: str, told: Mapping[str, str], fault: str) -> None:
+def _manage(command: str, *args: str, told: Mapping[str, str], fault: str) -> str:
     done = subprocess.run(
         python("manage.py", command, *args),
         env=told,
@@ -104,13 +108,17 @@ def _manage(command: str, *args: str, told: Mapping[str, str], fault: str) -> No
     if done.returncode:
         lines = (done.stderr or done.stdout).strip().splitlines()
         raise CannotStart(f"{fault}: {lines[-1] if lines else 'no reason was given'}")
+    return done.stdout
 
 
-def _welcome(plan: Plan, password: str, seconds: float) -> None:
+def _welcome(plan: Plan, first_run: str, seconds: float) -> None:
+    password = kept_secret(plan.data_dir, "admin_password")
+    watch = f"    watch     {plan.address}{first_run}\n" if first_run else ""
     print(
         f"\n  Headway is up, {seconds:.1f} s after its start.\n\n"
         f"    open      {plan.address}\n"
         f"    sign in   admin / {password}\n"
+        f"{watch}"
         f"    data      {plan.data_dir}\n\n"
         "  Ctrl-C ends it; a second start keeps everything.\n",
         flush=True,

@@ -31,7 +31,7 @@ class Attainment:
             "%",
             [Series("attainment_percent", "Attainment", d=2)],
             marks=[] if target is None else [Mark(target, f"SLO ≥ {target:g} %")],
-            y={"min": 0, "max": 100},
+            y={"max": 100},
         )
 
     def sentence(self, shown: Shown) -> str:

@@ -20,6 +20,9 @@ def _sent(window: Window) -> Number:
 
 
 def _good(window: Window) -> Number:
+    """Null while a request is open: an answer still to come would be drawn as an outage."""
+    if window.cohort.pending:
+        return None
     return round(window.cohort.met / window.width, 4)
 
 

@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 from controlplane.runs.panels.base import Row, Shown, panels
+from measurement.outcome import Outcome
+from measurement.sample import Sample
 from measurement.slo import Slo
+from measurement.window import WindowFold
 from tests.controlplane.runs.conftest import SLO
 
 WITH = Slo.parse(SLO)
@@ -56,6 +59,17 @@ def test_an_open_cohort_is_not_judged_as_its_slowest_are_still_out() -> None:
     assert said("ttft", closed + still_open).startswith("P99 at most 700 ms in 1 cohort;")
     assert said("ttft", still_open) == "No cohort with an answer has closed yet."
     assert said("attainment", still_open) == "No cohort has closed yet."
+
+
+def test_goodput_is_not_drawn_while_answers_are_still_out() -> None:
+    fold = WindowFold()
+    for index in range(2):
+        fold.offered(index, "a", 0.1)
+    good = panels.get("load").columns["goodput_rps"]
+    fold.resolved(Sample(0, "a", 0.1, Outcome.OK, done_at=0.5))
+    assert [good(window) for window in fold.changed(1.0)] == [None]
+    fold.resolved(Sample(1, "a", 0.1, Outcome.HTTP_5XX, done_at=1.5))
+    assert good(fold.changed(2.0)[0]) == 1.0
 
 
 def test_without_an_objective_the_range_is_told() -> None:

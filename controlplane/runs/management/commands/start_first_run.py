@@ -25,14 +25,15 @@ FIRST_RUN: dict[str, Any] = {
 
 
 class Command(BaseCommand):
-    help = "Start the demo team's first load test, unless it has run one already."
+    help = (
+        "Start the demo team's first load test and print its page, unless it has run one already."
+    )
 
     def handle(self, **_options: Any) -> None:
         team = Team.objects.get(slug=TEAM)
         if Run.objects.for_team(team).exists():
-            self.stdout.write("This team has runs already; none is started.")
             return
         member = Membership.objects.filter(team=team, role=Role.ADMIN).select_related("user")
         actor = Actor(member[0].user, team, Role.ADMIN)
         run = services.start(actor=actor, launch=launch.parse(team, FIRST_RUN))
-        self.stdout.write(f"Started run {run.pk}")
+        self.stdout.write(run.get_absolute_url())
