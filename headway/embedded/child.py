@@ -82,5 +82,9 @@ class Child:
 
 
 def _die_with_parent() -> None:
-    """If we are killed outright, the kernel ends the child: no orphan keeps a port."""
-    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    """If we are killed outright, so is the child: no orphan keeps a port or sends load.
+
+    Not SIGTERM, on which a Celery worker first waits for what it supervises; the database is safe
+    against either, and a load process ends when its supervisor's pipe does.
+    """
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -93,7 +93,8 @@ def server_specs(plan: Plan) -> list[Spec]:
     worker += ["--pool", "threads", "--concurrency", "4", "--without-gossip", "--without-mingle"]
     return [
         Spec("pages", python(*pages), ready=answers(f"{plan.address}healthz")),
-        Spec("worker", python(*worker)),
+        # On SIGTERM it would wait for its runs to end; they are told by the watchdog next time.
+        Spec("worker", python(*worker), stop_after=2.0),
         Spec("watchdog", python("manage.py", "watch_runs")),
     ]
 

@@ -22,8 +22,10 @@ QUIET = (
 Open = Callable[..., Page]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """One a module: Playwright's event loop runs in this thread until it ends, and other tests
+    need the thread for theirs."""
     found = CHROMIUM if CHROMIUM.exists() else shutil.which("chromium")
     if not found:
         pytest.skip("no Chromium on this machine; install the package chromium")
