@@ -47,7 +47,7 @@ def reaches(level: float, total: ArrayLike, squares: ArrayLike, scale: float) ->
     """Whether E ≥ level, without the cost of Φ where E can't be so large."""
     s, v = np.asarray(total, dtype=np.float64), np.asarray(squares, dtype=np.float64)
     most = _mean([_without_side(s, v, scale, horizon)[0] for horizon in HORIZONS])
-    reached = (most >= math.log(level)) & (s > 0 if level >= 1 else True)
+    reached = (most >= math.log(level)) & (s > 0 if level > 1 else True)
     where = np.nonzero(reached)
     reached[where] = log_e(s[where], v[where], scale) >= math.log(level)
     return reached

@@ -43,7 +43,7 @@ def faults(plan: ComparisonPlan, blocks: Sequence[Block], place: int) -> tuple[s
         *_gap(block, place),
         *_wrong_order(plan, block),
         *_wrong_policy(plan, block),
-        *_engines(blocks[: place + 1]),
+        *_engines(blocks, block),
         *block.baseline.faults,
         *block.candidate.faults,
         *_unequal_replay(plan, block),
@@ -75,6 +75,11 @@ def _wrong_order(plan: ComparisonPlan, block: Block) -> Iterator[str]:
 
 def _wrong_policy(plan: ComparisonPlan, block: Block) -> Iterator[str]:
     for name, arm in zip(Arm, block.arms, strict=True):
+        if arm.scheduled and arm.heard and not arm.policies:
+            yield (
+                f"Nobody said which policy the {name} ran in block {block.index}. Report its hash "
+                "with the counts."
+            )
         for other in sorted(arm.policies - {plan.approved[name]}):
             yield (
                 f"The {name} ran policy {other[:12]} in block {block.index}, where "
@@ -82,8 +87,9 @@ def _wrong_policy(plan: ComparisonPlan, block: Block) -> Iterator[str]:
             )
 
 
-def _engines(blocks: Sequence[Block]) -> Iterator[str]:
-    seen = sorted(set().union(*(arm.engines for block in blocks for arm in block.arms)))
+def _engines(blocks: Sequence[Block], block: Block) -> Iterator[str]:
+    first = next((arm.engines for one in blocks for arm in one.arms if arm.engines), frozenset())
+    seen = sorted(first | block.baseline.engines | block.candidate.engines)
     if len(seen) > 1:
         yield (
             f"The engines are not equivalent: {len(seen)} configurations answered "

@@ -75,14 +75,14 @@ def look(
     pooled = theirs + np.cumsum(np.asarray(baseline_bad, dtype=np.float64), axis=-1)
     harm_radius, pass_radius = _radii(run, rule)
     harm = run.mean - harm_radius > rule.harm_margin
-    if rule.bets:
+    if not rule.guardrail:
+        harm = np.zeros_like(harm)
+    elif rule.bets:
         harm = harm | reaches(2 / rule.alpha_harm, run.sum, run.squares, rule.scale)
     margin = np.asarray(rule.pass_margin, dtype=np.float64)
     shown = (run.mean + pass_radius < margin) & (pooled >= POOLED_EVENTS)
     rare = (theirs == 0) & (pooled < POOLED_EVENTS) & (margin > 0)
     rare &= run.k >= np.maximum(clean_blocks(rule.alpha, margin), LEAST_BLOCKS)
-    if not rule.guardrail:
-        harm = np.zeros_like(harm)
     return Looks(run, harm_radius, pass_radius, pooled, harm, shown | rare, rare)
 
 

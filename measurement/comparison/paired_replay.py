@@ -87,4 +87,4 @@ def _different(pairs: tuple[Pair, ...], shift: float) -> Iterator[str]:
     ):
         found = [p.index for p in pairs if differs(p)]
         if found:
-            yield f"{len(found):,} requests had {what} in each arm, the first with index {found[0]}."
+            yield f"{len(found):,} requests had {what} in each arm, first index {found[0]}."

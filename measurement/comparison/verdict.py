@@ -112,6 +112,8 @@ class _Event:
     place: int
     reasons: tuple[str, ...] = ()
     hard: bool = False
+    over: bool = False
+    """Inconclusive, and no more blocks will come."""
 
 
 def judge(plan: ComparisonPlan, evidence: Evidence) -> ComparisonVerdict:
@@ -120,7 +122,7 @@ def judge(plan: ComparisonPlan, evidence: Evidence) -> ComparisonVerdict:
     series = tuple(Series(plan, criterion, blocks) for criterion in plan.criteria)
     event = next(_events(plan, blocks, series, evidence.accepted), None)
     last = len(blocks) - 1
-    if event is None:
+    if event is None or (event.outcome == PASS and event.place == last and evidence.silent):
         event = _standing(plan, evidence, last)
     load_p = _load_p(blocks[: event.place + 1]) if _needs_load(plan, event) else None
     if load_p is not None and load_p < UNEQUAL:
@@ -161,7 +163,7 @@ def _standing(plan: ComparisonPlan, evidence: Evidence, last: int) -> _Event:
     """Nothing is decided: silence, the end, or simply not yet."""
     if evidence.silent:
         return _Event(INVALID, last, tuple(words.silent(arm) for arm in evidence.silent))
-    return _Event(INCONCLUSIVE, last, ("over",) if _over(plan, evidence) else ())
+    return _Event(INCONCLUSIVE, last, over=_over(plan, evidence))
 
 
 def _over(plan: ComparisonPlan, evidence: Evidence) -> bool:
@@ -174,7 +176,7 @@ def _needs_load(plan: ComparisonPlan, event: _Event) -> bool:
     """Once, when the statistics decide or the time is over."""
     if plan.stimulus == Stimulus.REPLAY or event.hard or event.outcome == INVALID:
         return False
-    return event.outcome in (HARM, PASS) or bool(event.reasons)
+    return event.outcome in (HARM, PASS) or event.over
 
 
 def _load_p(blocks: Sequence[Block]) -> float | None:
@@ -191,18 +193,16 @@ def _verdict(
 ) -> ComparisonVerdict:
     accepted, load_p = beside
     rows = tuple(one.verdict(event.place, accepted.get(one.criterion.name, "")) for one in series)
-    over = event.outcome == INCONCLUSIVE and bool(event.reasons)
     counted = blocks[: event.place + 1]
     action = {HARM: ROLL_BACK, PASS: ADVANCE, INVALID: HOLD}.get(
-        event.outcome, HOLD if over else CONTINUE
+        event.outcome, HOLD if event.over else CONTINUE
     )
-    told = () if event.outcome == INCONCLUSIVE else event.reasons
     return ComparisonVerdict(
         outcome=event.outcome,
         action=action,
         state=RUNNING if action == CONTINUE else FINAL,
-        because=words.because(event.outcome, rows, told, len(counted), over=over),
-        reasons=told or words.reasons(event.outcome, rows),
+        because=words.because(event.outcome, rows, event.reasons, len(counted), over=event.over),
+        reasons=event.reasons or words.reasons(event.outcome, rows),
         k=len(counted),
         n=(
             sum(block.baseline.judged for block in counted),
