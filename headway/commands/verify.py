@@ -38,9 +38,7 @@ def run(args: argparse.Namespace) -> int:
     if args.runs:
         size = dataclasses.replace(size, runs=args.runs)
     rng = np.random.default_rng(args.seed)
-    print(
-        f"seed {args.seed}, {size.runs:,} runs a cell of {verification.BLOCKS} blocks each"
-    )
+    print(f"seed {args.seed}, {size.runs:,} runs a cell of {verification.BLOCKS} blocks each")
     rows = list(verification.errors(size, rng))
     print(f"\nErrors: {len(rows)} cells; the upper 95 % bound must stay under the bar")
     _print(rows if args.cells else verification.worst(rows))

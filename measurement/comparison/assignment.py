@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 import numpy as np
 
@@ -47,6 +48,7 @@ WHOLE = "P"
 """The only lane of a switchback."""
 
 
+@lru_cache(maxsize=1 << 14)
 def draw(seed: int, block: int, design: Design) -> str:
     """The order of one block, fixed by the seed; each block's draw stands alone.
 

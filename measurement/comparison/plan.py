@@ -15,7 +15,7 @@ from documents.parse import build
 from documents.problem import DocumentError, Problem
 from measurement.comparison.assignment import LEAST_FLOOR, Arm, Design, Timetable, slot_length
 from measurement.comparison.confidence_sequence import LEAST_BLOCKS
-from measurement.comparison.criterion import Criterion
+from measurement.comparison.criterion import Criterion, Kind
 from measurement.comparison.fixed_budget import LEAST_PLANNED
 from measurement.slo_parts import Metadata
 
@@ -114,6 +114,7 @@ class ComparisonPlan:
             spec["criteria"] = _criteria(spec.get("criteria"))
         except DocumentError as error:
             problems += error.problems
+            spec["criteria"] = (Criterion(kind=Kind.ATTAINMENT),)  # so that the rest is read too
         if spec.get("stimulus") == Stimulus.REPLAY:
             spec.setdefault("floor_s", FLOORS[Stimulus.REPLAY])
         try:

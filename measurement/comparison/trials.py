@@ -44,6 +44,8 @@ class Conditions:
     """Amplitude of the day in log latency; lane P feels half as much again."""
     bursts: float = 0.0
     """Chance that a lane fails half of its requests in a block, whoever runs there."""
+    switchback: bool = False
+    """One engine in pairs of slots, instead of two lanes."""
     latency: float = 0.0
     """What the candidate adds to the log latency."""
     errors: float = 0.0
@@ -81,18 +83,17 @@ class Runs:
 def simulate(
     under: Conditions, runs: int, blocks: int, rng: np.random.Generator, *, swap: bool = True
 ) -> Runs:
-    """Runs with a lane drawn for each block, or with the candidate on lane Q throughout."""
+    """Runs with a lane (or an order) drawn for each block, or with the candidate on Q throughout.
+
+    In a switchback P and Q are the pair's first and second slot.
+    """
     shape = (runs, blocks)
-    load = _autocorrelated(shape, LOAD, under.correlation, rng)
-    load += under.trend * np.sin(2 * np.pi * np.arange(blocks) / blocks)
-    lanes = [_autocorrelated(shape, under.lane_spread, under.correlation, rng) for _ in "PQ"]
-    lanes[0] += under.lane_offset * rng.standard_normal((runs, 1))
-    lanes[0] += under.trend / 2 * np.sin(2 * np.pi * np.arange(blocks) / blocks)
-    failing = [rng.random(shape) < under.bursts for _ in "PQ"]
-    own = [_share(under, load + lane, fails) for lane, fails in zip(lanes, failing, strict=True)]
+    states = (_slots if under.switchback else _lanes)(under, shape, rng)
+    failing = [rng.random(shape) < under.bursts for _ in states]
+    own = [_share(under, state, fails) for state, fails in zip(states, failing, strict=True)]
     changed = [
-        _share(under, load + lane + under.latency, fails, under.errors)
-        for lane, fails in zip(lanes, failing, strict=True)
+        _share(under, state + under.latency, fails, under.errors)
+        for state, fails in zip(states, failing, strict=True)
     ]
     on_p = rng.random(shape) < 0.5 if swap else np.zeros(shape, dtype=bool)
     baseline_n, candidate_n = (_offered(under.requests, shape, rng) for _ in "AB")
@@ -103,6 +104,27 @@ def simulate(
         candidate_bad=rng.binomial(candidate_n, np.where(on_p, *changed)).astype(float),
         truth=(changed[0] + changed[1] - own[0] - own[1]) / 2,
     )
+
+
+def _lanes(
+    under: Conditions, shape: tuple[int, int], rng: np.random.Generator
+) -> tuple[Array, Array]:
+    """The states of P and Q in each block."""
+    day = under.trend * np.sin(2 * np.pi * np.arange(shape[1]) / shape[1])
+    load = _autocorrelated(shape, LOAD, under.correlation, rng) + day
+    p, q = (_autocorrelated(shape, under.lane_spread, under.correlation, rng) for _ in "PQ")
+    offset = under.lane_offset * rng.standard_normal((shape[0], 1))
+    return load + p + offset + day / 2, load + q
+
+
+def _slots(
+    under: Conditions, shape: tuple[int, int], rng: np.random.Generator
+) -> tuple[Array, Array]:
+    """The states of one engine in the first and in the second slot of each pair."""
+    twice = shape[0], 2 * shape[1]
+    day = under.trend * np.sin(2 * np.pi * np.arange(twice[1]) / twice[1])
+    load = _autocorrelated(twice, LOAD, under.correlation, rng) + day
+    return load[:, ::2], load[:, 1::2]
 
 
 def _offered(mean: int, shape: tuple[int, int], rng: np.random.Generator) -> NDArray[np.int64]:

@@ -75,7 +75,7 @@ class Row:
 
     @property
     def held(self) -> bool:
-        """Whether the bar is kept: surely under it, or surely over it where the method must fail."""
+        """Whether the bar is kept: surely under it, or surely over it where it must fail."""
         if self.bar is None:
             return True
         if self.what == POWER:
@@ -107,6 +107,7 @@ def grid(size: Size) -> Iterator[Conditions]:
         {"lane_offset": 0.3},
         {"lane_spread": 0.4},
         {"trend": 0.4},
+        {"switchback": True},
         {"base": 0.002},
         {"base": 0.01},
         {"bursts": 0.02},

@@ -12,6 +12,7 @@ from measurement.comparison.criterion_verdict import (
     PASS,
     CriterionVerdict,
 )
+from measurement.comparison.looks import POOLED_EVENTS
 
 
 def because(
@@ -102,18 +103,24 @@ def _unclear(row: CriterionVerdict) -> str:
     if row.k < LEAST_BLOCKS:
         return f"{row.label} has {row.k} blocks, and nothing is said before {LEAST_BLOCKS}"
     if row.rare:
-        needed = f"{row.clean_needed:,}" if row.clean_needed is not None else "more"
-        return (
-            f"{row.label} had only {row.pooled} bad requests in {row.k:,} blocks: {needed} blocks "
-            f"without one of the candidate would pass it, or a person who accepts that up to "
-            f"{100 * (row.unseen or 0.0):.3g} % of its blocks may be bad unseen"
-        )
+        return f"{row.label} had only {row.pooled} bad requests in {row.k:,} blocks: {_rare(row)}"
     if row.m is None or row.r_pass is None:
         return f"{_rates(row)}, and no look is due"
     return (
         f"{_rates(row)}: the gap is surely only under {points(row.m + row.r_pass)} points, "
         f"where under {points(row.pass_margin)} is needed"
     )
+
+
+def _rare(row: CriterionVerdict) -> str:
+    """What would pass a criterion whose events are too rare for their spread to be believed."""
+    person = (
+        f"a person who accepts that up to {100 * (row.unseen or 0.0):.3g} % of the candidate's "
+        "blocks may be bad unseen"
+    )
+    if row.candidate.bad or row.clean_needed is None:
+        return f"{POOLED_EVENTS} of them would let its spread be believed, or {person} can pass it"
+    return f"{row.clean_needed:,} blocks without one of the candidate would pass it, or {person}"
 
 
 def _rates(row: CriterionVerdict) -> str:
