@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What to verify, and how thoroughly."""
     parser.add_argument("what", choices=("comparison",), help="the method to verify")
     parser.add_argument("--full", action="store_true", help="the whole grid, 4,000 runs a cell")
-    parser.add_argument("--runs", type=int, help="runs a cell, instead of the grid's")
+    parser.add_argument("--runs", type=int, help="runs a cell; under 1,000 the bounds are too wide")
     parser.add_argument("--cells", action="store_true", help="print every cell, not the worst ones")
     parser.add_argument("--seed", type=int, default=SEED, help=f"of the simulation ({SEED})")
 

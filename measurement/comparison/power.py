@@ -60,6 +60,11 @@ def rule_of(plan: ComparisonPlan, criterion: Criterion) -> Rule:
     )
 
 
+def plan_power(plan: ComparisonPlan, rng: np.random.Generator) -> tuple[Power, ...]:
+    """Each criterion's chances, in the plan's order: what a plan shows before it starts."""
+    return tuple(power(plan, criterion, rng) for criterion in plan.criteria)
+
+
 def power(
     plan: ComparisonPlan,
     criterion: Criterion,

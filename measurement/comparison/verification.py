@@ -133,6 +133,11 @@ def must_fail(runs: int, rng: np.random.Generator) -> Iterator[Row]:
         ("sequence, fixed lanes", _called(fixed, None).harm),
     ):
         yield _row(method, under, FALSE_HARM, called, must_fail=True)
+    rare = Conditions(requests=8, base=0.002, errors=0.01)
+    runs_of_rare = simulate(rare, runs, BLOCKS, rng)
+    looks = _called(runs_of_rare, None, guardrail=False)
+    trusting = looks.running.mean + looks.pass_radius < runs_of_rare.running_truth
+    yield _row("sequence, any few bad events", rare, FALSE_PASS, trusting, must_fail=True)
     few = min(runs, 400)
     hidden = shared_engine.shared(few, BLOCKS, rng)
     gap = hidden.truth[0, 0]

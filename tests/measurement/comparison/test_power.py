@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from measurement.comparison.confidence_sequence import radius
 from measurement.comparison.looks import look
-from measurement.comparison.power import detectable, power, rule_of
+from measurement.comparison.power import detectable, plan_power, power, rule_of
 from measurement.comparison.trials import Conditions, simulate
 from tests.measurement.comparison.builders import plan
 
@@ -39,6 +39,14 @@ def test_errors_too_rare_to_pass_are_told_before_the_start() -> None:
     of = plan({"kind": "errors", "base": 0.0})
     found = power(of, of.criteria[0], np.random.default_rng(1), runs=300)
     assert (found.passes, found.median_block) == (0.0, None)
+
+
+def test_a_plan_shows_the_power_of_each_criterion() -> None:
+    of = plan({"kind": "attainment", "base": 0.05}, {"kind": "errors"})
+    shown = [found.to_json() for found in plan_power(of, np.random.default_rng(1))]
+    assert [row["criterion"] for row in shown] == ["attainment", "errors"]
+    assert shown[0]["harm"] > 0.3
+    assert shown[1]["pass"] == 0
 
 
 def test_power_of_a_plan_is_what_simulated_comparisons_do() -> None:

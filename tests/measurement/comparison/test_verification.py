@@ -51,9 +51,9 @@ def test_the_grid_has_every_kind_of_trouble() -> None:
 
 def test_naive_tests_fixed_lanes_and_a_shared_engine_fail_the_same_harness() -> None:
     found = list(must_fail(500, np.random.default_rng(21)))
-    assert len(found) == 5
+    assert len(found) == 6
     for row in found:
-        assert row.lower > 0.2, (row.method, row.rate)
+        assert row.lower > 0.15, (row.method, row.rate)
         assert row.held
 
 
