@@ -41,7 +41,7 @@ class Size:
 
 
 TESTED = Size(600, ("lognormal",), correlations=(0.0, 0.9))
-REDUCED = Size(1500, ("lognormal", "pareto"))
+REDUCED = Size(2000, ("lognormal", "pareto"))
 FULL = Size(4000, ("lognormal", "pareto"), extremes=True)
 
 
