@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
@@ -97,3 +98,14 @@ def test_a_simulated_run_gets_the_same_verdict_from_its_blocks() -> None:
             else:
                 assert (found.outcome, found.k) == (expected, first[expected] + 1)
     assert outcomes == {"harm", "pass", "inconclusive"}
+
+
+@pytest.mark.parametrize(("harm_margin", "level"), [(0.0, 0.005), (0.01, 0.01)])
+def test_radius_and_evidence_share_alpha_where_both_may_call_harm(
+    harm_margin: float, level: float
+) -> None:
+    a, b = np.random.default_rng(4).binomial(60, 0.1, (2, 40)).astype(float)
+    looks = look((b - a) / 60, a, b, dataclasses.replace(RULE, harm_margin=harm_margin))
+    k = np.arange(1, 41)
+    np.testing.assert_array_equal(looks.harm_radius, radius(looks.running.variance, k, level))
+    np.testing.assert_array_equal(looks.pass_radius, radius(looks.running.variance, k, 0.05))
