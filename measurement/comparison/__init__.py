@@ -1,0 +1,1 @@
+"""Comparing two policies: randomised swap blocks and a confidence sequence."""
