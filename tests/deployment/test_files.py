@@ -79,3 +79,22 @@ def test_each_lock_names_every_direct_dependency_with_hashes(extra: str) -> None
     assert names <= set(locked)
     assert text.count("--hash=sha256:") >= len(locked)
     assert "://" not in text
+
+
+def test_the_wheel_carries_every_data_file_of_its_packages() -> None:
+    tool_tables = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+    packages = [name.rstrip("*") for name in tool_tables["packages"]["find"]["include"]]
+    carried = {
+        found
+        for package, patterns in tool_tables["package-data"].items()
+        for pattern in patterns
+        for found in (ROOT / package.replace(".", "/")).glob(pattern)
+    }
+    data = {
+        path
+        for package in packages
+        for path in (ROOT / package).rglob("*")
+        if path.is_file() and path.suffix not in (".py", ".pyc")
+    }
+    assert data
+    assert data == carried
