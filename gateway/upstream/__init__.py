@@ -1,0 +1,1 @@
+"""The gateway's side towards engines: lean connections, kept alive."""
