@@ -18,7 +18,7 @@ _TEXT = re.compile(rb'"(?:content|text|reasoning|reasoning_content)"\s*:\s*"(?!"
 _BLOCK = b"data: "
 _BACKSLASH = 0x5C
 _LEARN = 8
-"""Events that are looked at for a pattern before a stream is taken to have none."""
+"""Patterns in a row that may prove of no use before a stream is taken to have none."""
 
 
 class Meter(Reading):
@@ -38,6 +38,11 @@ class Meter(Reading):
         self.short = 0
         """Events that took the short way."""
 
+    @property
+    def between(self) -> bool:
+        """Whether the last byte that came ended an event."""
+        return self._whole
+
     def encoded(self, encoding: str) -> None:
         """The body is compressed, though nobody asked: it is passed on so, and read decoded."""
         self._decoder = BodyDecoder.of(encoding)
@@ -52,10 +57,9 @@ class Meter(Reading):
                 return
         if self._whole and self._head and data.startswith(_BLOCK) and data.endswith(b"\n\n"):
             end = len(data) - 2
-            if data.find(b"\n", 0, end) < 0:
-                if self._same(data, len(_BLOCK), end):
-                    self._token(at)
-                    return
+            if data.find(b"\n", 0, end) < 0 and self._same(data, len(_BLOCK), end):
+                self._token(at)
+                return
         super().body(at, data)
         self._whole = data.endswith(b"\n\n")
 
@@ -66,7 +70,6 @@ class Meter(Reading):
         before, known = self.chunks, self._usages()
         super()._event(at, data, type_)
         if self._left and self.chunks == before + 1 and self._usages() == known:
-            self._left -= 1
             self._learn(data)
 
     def _usages(self) -> tuple[object, object, object]:
@@ -89,6 +92,7 @@ class Meter(Reading):
         if self.over_at is not None:
             return
         self.short += 1
+        self._left = _LEARN
         self.events += 1
         self.event_at = at
         self._tokens(at, None)
@@ -96,6 +100,7 @@ class Meter(Reading):
             self.first_answer_at = at
 
     def _learn(self, data: bytes) -> None:
+        self._left -= 1
         found = _TEXT.search(data)
         if found is None:
             return

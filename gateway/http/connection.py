@@ -60,7 +60,6 @@ class ClientConnection(asyncio.Protocol):
         self._refused: Refusal | None = None
         self._last = False
         """Nothing more is read; it closes after what was asked before."""
-        self._full = False
         self.deadline = math.inf
         self._fresh()
 
@@ -89,17 +88,14 @@ class ClientConnection(asyncio.Protocol):
             self._exchange.lost()
 
     def pause_writing(self) -> None:
-        self._full = True
         self._wait(self._door.limits().stall_s)
-        if self._exchange is not None and self._exchange.on_full is not None:
-            self._exchange.on_full(True)  # noqa: FBT003 - full or not is all it says
+        if self._exchange is not None:
+            self._exchange.fill(full=True)
 
     def resume_writing(self) -> None:
-        self._full = False
         if self._exchange is not None:
             self.deadline = math.inf
-            if self._exchange.on_full is not None:
-                self._exchange.on_full(False)  # noqa: FBT003 - as above
+            self._exchange.fill(full=False)
 
     def data_received(self, data: bytes) -> None:
         if self._last:

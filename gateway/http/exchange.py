@@ -18,7 +18,7 @@ class Exchange:
     """
 
     __slots__ = (
-        "_chunk", "_done", "_transport", "begun", "gone", "keep_alive", "on_full",
+        "_chunk", "_done", "_transport", "begun", "full", "gone", "keep_alive", "on_full",
         "on_gone", "over", "request",
     )  # fmt: skip
 
@@ -36,6 +36,7 @@ class Exchange:
         self.begun = False
         self.over = False
         self.gone = False
+        self.full = False
         self.on_gone: Callable[[], None] | None = None
         self.on_full: Callable[[bool], None] | None = None
 
@@ -97,6 +98,12 @@ class Exchange:
             return
         self.keep_alive = False
         self._end()
+
+    def fill(self, full: bool) -> None:  # noqa: FBT001 - full or not is all it says
+        """The client takes too slowly, or has caught up."""
+        self.full = full
+        if self.on_full is not None:
+            self.on_full(full)
 
     def lost(self) -> None:
         """The client is gone; whoever was answering is told, once."""

@@ -30,6 +30,7 @@ class Pool:
         self._pinned: Pinned | None = None
         self._pinned_at = 0.0
         self._tls: ssl.SSLContext | None = None
+        self._retired = False
         self.dialled = 0
 
     @property
@@ -72,7 +73,8 @@ class Pool:
 
     def give_back(self, connection: UpstreamConnection) -> None:
         """Keep it for the next request, or close it when it can't carry one."""
-        if connection.reusable and not connection.closing and len(self._resting) < KEEP_ALIVE:
+        room = len(self._resting) < KEEP_ALIVE and not self._retired
+        if room and connection.reusable and not connection.closing:
             connection.rested_at = self._clock()
             self._resting[connection] = None
         else:
@@ -86,6 +88,7 @@ class Pool:
 
     def retire(self) -> None:
         """Close what rests; what carries a request is closed when it comes back."""
+        self._retired = True
         for connection in self._resting:
             connection.abort()
         self._resting.clear()
