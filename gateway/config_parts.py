@@ -112,6 +112,7 @@ class CanaryConfig:
     """A comparison of two policies on two equal lanes, drawn anew for each block."""
 
     candidate: str = parameter(help="SHA-256 of the candidate's policy version")
+    lanes: object = parameter(help="the names of the two lanes")
     seed: int = parameter(minimum=0, maximum=2**53, help="draws the assignment of every block")
     starts_at: float = parameter(minimum=0.0, unit="Unix seconds", help="start of block 0")
     blocks: int = parameter(minimum=1, maximum=100_000, help="after these, the baseline alone")
@@ -127,7 +128,6 @@ class CanaryConfig:
         unit="of requests",
         help="share of each of the two lanes; what is left over goes to the other lanes",
     )
-    lanes: object = parameter(help="the names of the two lanes")
 
     def __post_init__(self) -> None:
         problems = digest_problems("candidate", self.candidate)

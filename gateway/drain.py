@@ -17,6 +17,8 @@ GRAIN = 0.05
 """Departures closer than this are one wave."""
 CAUTION = 0.8
 """Share of the measured rate that is promised."""
+SETTLED = 3.0
+"""Service times for which a queue must have stood before its rate is read off it."""
 PRIOR_SERVICE = 5.0
 """Seconds a request is taken to last before any has ended."""
 
@@ -63,15 +65,14 @@ class Drain:
         """(rate, latency): so many places a second, after so many seconds at the start."""
         longest = self._longest[0][1] if self._longest else PRIOR_SERVICE
         guess = max(1, slots) / max(longest, 1e-3)
-        if len(self._waves) < 2:
-            return CAUTION * guess, longest
         at = self._busy(now)
-        span = at - self._waves[0][0]
+        span = at - self._waves[0][0] if self._waves else 0.0
+        if span <= SETTLED * longest:  # too short a look: what was under way before counts in it
+            return CAUTION * guess, longest
         counted = sum(count for _, count in self._waves) - self._waves[0][1]
-        measured = counted / span if span > 0 else guess
         times = [when for when, _ in self._waves] + [at]
         silence = max(later - early for early, later in itertools.pairwise(times))
-        return CAUTION * max(min(measured, guess * 2), 1e-6), max(silence, longest)
+        return CAUTION * max(counted / span, 1e-6), max(silence, longest)
 
     def _busy(self, now: float) -> float:
         running = 0.0 if self._busy_since is None else max(0.0, now - self._busy_since)

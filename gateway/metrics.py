@@ -21,9 +21,9 @@ def render(books: Books, router: Router, state: dict[str, float]) -> str:
         for labels, value in rows:
             written = ",".join(f'{key}="{_escaped(text)}"' for key, text in labels.items())
             lines.append(
-                f"headway_gateway_{name}{{{written}}} {value:g}"
+                f"headway_gateway_{name}{{{written}}} {float(value)!r}"
                 if written
-                else f"headway_gateway_{name} {value:g}"
+                else f"headway_gateway_{name} {float(value)!r}"
             )
 
     family(

@@ -16,6 +16,8 @@ SHORTEST = 1.0
 LONGEST = 60.0
 GRACE = 2.0
 """Seconds for which a place is kept after its time: the header counts in whole seconds."""
+EARLY = 0.001
+"""Seconds by which a caller may be early: what it was told counts in milliseconds."""
 JITTER = 0.25
 MOST_JITTER = 1.0
 
@@ -50,7 +52,7 @@ class Promises:
         """Whether one of the tenant's promises has come due; if so, it is used up."""
         self.outstanding(now)
         for serial in self._by_tenant.get(tenant, ()):
-            if self._open[serial].told_at <= now:
+            if self._open[serial].told_at <= now + EARLY:
                 self._drop(serial)
                 return True
         return False
