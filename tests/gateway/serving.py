@@ -49,8 +49,7 @@ def slo(**objectives: float) -> dict[str, Any]:
 
 def lane(name: str, *urls: str) -> dict[str, Any]:
     endpoints = [
-        {"name": f"{name}-{place}", "base_url": url, "model": "m"}
-        for place, url in enumerate(urls)
+        {"name": f"{name}-{place}", "base_url": url, "model": "m"} for place, url in enumerate(urls)
     ]
     return {"name": name, "endpoints": endpoints}
 
