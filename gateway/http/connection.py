@@ -61,6 +61,7 @@ class ClientConnection(asyncio.Protocol):
         self._last = False
         """Nothing more is read; it closes after what was asked before."""
         self.deadline = math.inf
+        self._head_size = 0
         self._fresh()
 
     def _fresh(self) -> None:
@@ -68,7 +69,6 @@ class ClientConnection(asyncio.Protocol):
         self._headers: list[tuple[bytes, bytes]] = []
         self._body: list[bytes] = []
         self._size = 0
-        self._head_size = 0
         self._in_head = True
         self._idle = True
 

@@ -24,7 +24,7 @@ def digest(key: str) -> str:
 
 
 def policy(name: str = "steady", **law: Any) -> Policy:
-    concurrency = {"law": "fixed", "limit": 8} | law
+    concurrency = law if "law" in law else {"law": "fixed", "limit": 8} | law
     return Policy.parse(
         {
             "apiVersion": "headway/v1",
