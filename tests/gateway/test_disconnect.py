@@ -63,9 +63,11 @@ class Leaver:
 
 @asynccontextmanager
 async def stage(script: Script, limit: int = 1) -> AsyncIterator[tuple[RawServer, Gateway]]:
-    async with RawServer(script) as engine:
-        async with gateway(config(engine.url, policies=(policy(limit=limit),))) as server:
-            yield engine, server
+    async with (
+        RawServer(script) as engine,
+        gateway(config(engine.url, policies=(policy(limit=limit),))) as server,
+    ):
+        yield engine, server
 
 
 @pytest.mark.parametrize("how", ["leave", "reset"])
@@ -136,7 +138,7 @@ async def test_an_answer_in_one_piece_is_cancelled_too() -> None:
 
 
 async def test_a_permit_that_was_granted_as_its_client_left_goes_to_the_next() -> None:
-    async with stage(decode) as (engine, server):
+    async with stage(decode) as (_engine, server):
         clients = [await Leaver.ask(server) for _ in range(6)]
         await within(2, lambda: server.lane.waiting == 5)
         await asyncio.gather(*(client.reset() for client in clients[:5]))
@@ -155,12 +157,14 @@ async def test_a_client_that_takes_nothing_is_cut_off_in_time() -> None:
             wire.writer.write(chunk(b"data: " + b"x" * 60_000 + b"\n\n"))
             await wire.writer.drain()
 
-    async with RawServer(pour) as engine:
-        async with gateway(config(engine.url, limits={"stall_s": 0.2})) as server:
-            client = await Leaver.ask(server)
-            await within(3, lambda: server.served)
-            await client.reset()
-            await within(1, lambda: server.at_rest)
+    async with (
+        RawServer(pour) as engine,
+        gateway(config(engine.url, limits={"stall_s": 0.2})) as server,
+    ):
+        client = await Leaver.ask(server)
+        await within(3, lambda: server.served)
+        await client.reset()
+        await within(1, lambda: server.at_rest)
     assert server.served[0].sample.outcome is Outcome.CANCELLED
 
 

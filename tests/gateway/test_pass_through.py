@@ -28,14 +28,15 @@ from tests.simulator.serving import connected
 
 FIXTURES = Path(__file__).parents[1] / "engines" / "fixtures"
 STREAMS = sorted(FIXTURES.glob("*.sse"))
+BYTES = {path: path.read_bytes() for path in STREAMS}
+VLLM = BYTES[FIXTURES / "vllm-chat.sse"]
 EVENT = {"Content_Type": "text/event-stream", "Transfer_Encoding": "chunked"}
 
 
 @pytest.mark.parametrize("path", STREAMS, ids=lambda path: path.stem)
 @pytest.mark.parametrize("size", [1, 7, 100, 100_000])
 async def test_a_captured_stream_arrives_byte_for_byte(path: Path, size: int) -> None:
-    data = path.read_bytes()
-    data = data[: 40 * size + 500]  # enough to see every kind of cut
+    data = BYTES[path][: 40 * size + 500]  # enough to see every kind of cut
     pieces = [data[place : place + size] for place in range(0, len(data), size)]
     script = replying(head(**EVENT), *map(chunk, pieces), chunk(b""), keep=True)
     async with RawServer(script) as engine, gateway(config(engine.url)) as server:
@@ -85,9 +86,12 @@ async def test_the_engines_own_key_comes_from_the_environment() -> None:
 
 async def test_hop_by_hop_headers_of_the_answer_are_dropped_and_others_kept() -> None:
     answered = page(b"{}", Connection="x-hop", X_Hop="1", Keep_Alive="timeout=9", X_Kept="2")
-    async with RawServer(replying(answered)) as engine, gateway(config(engine.url)) as server:
-        async with connected(server) as client:
-            answer = await client.ask("POST", "/v1/completions", CHAT, extra=AUTH)
+    async with (
+        RawServer(replying(answered)) as engine,
+        gateway(config(engine.url)) as server,
+        connected(server) as client,
+    ):
+        answer = await client.ask("POST", "/v1/completions", CHAT, extra=AUTH)
     assert answer.headers["x-kept"] == "2"
     assert answer.headers["content-length"] == "2"
     assert not {"connection", "x-hop", "keep-alive"} & answer.headers.keys()
@@ -117,13 +121,16 @@ async def test_a_refusal_of_the_engine_is_passed_on_with_its_retry_after() -> No
 
 
 async def test_a_compressed_answer_passes_as_it_is_and_is_counted() -> None:
-    data = (FIXTURES / "vllm-chat.sse").read_bytes()
+    data = VLLM
     packed = gzip.compress(data)
     script = replying(stream(packed, Content_Encoding="gzip"), keep=True)
-    async with RawServer(script) as engine, gateway(config(engine.url)) as server:
-        async with connected(server) as client:
-            answer = await client.ask("POST", "/v1/chat/completions", CHAT, extra=AUTH)
-            await within(1, lambda: server.served)
+    async with (
+        RawServer(script) as engine,
+        gateway(config(engine.url)) as server,
+        connected(server) as client,
+    ):
+        answer = await client.ask("POST", "/v1/chat/completions", CHAT, extra=AUTH)
+        await within(1, lambda: server.served)
     assert answer.body == packed
     assert answer.headers["content-encoding"] == "gzip"
     assert server.served[0].sample.output_tokens
@@ -146,9 +153,11 @@ async def ask_once(server: object, **extra: str) -> bytes:
 
 
 async def test_a_client_that_reads_no_chunks_gets_the_bare_bytes() -> None:
-    async with RawServer(replying(stream(b"data: a\n\n", b"data: b\n\n"))) as engine:
-        async with gateway(config(engine.url)) as server:
-            said = await ask_once(server, version="1.0")
+    async with (
+        RawServer(replying(stream(b"data: a\n\n", b"data: b\n\n"))) as engine,
+        gateway(config(engine.url)) as server,
+    ):
+        said = await ask_once(server, version="1.0")
     top, _, body = said.partition(b"\r\n\r\n")
     assert body == b"data: a\n\ndata: b\n\n"
     assert b"transfer-encoding" not in top
@@ -208,11 +217,14 @@ async def test_pipelined_requests_are_answered_in_order() -> None:
         wire.keep = True
         await wire.send(page(asked.body))
 
-    async with RawServer(echo) as engine, gateway(config(engine.url)) as server:
-        async with connected(server) as client:
-            for place in range(5):
-                client.send("POST", "/v1/completions", {"n": place}, extra=AUTH)
-            answers = [await client.answer() for _ in range(5)]
+    async with (
+        RawServer(echo) as engine,
+        gateway(config(engine.url)) as server,
+        connected(server) as client,
+    ):
+        for place in range(5):
+            client.send("POST", "/v1/completions", {"n": place}, extra=AUTH)
+        answers = [await client.answer() for _ in range(5)]
     assert [answer.json()["n"] for answer in answers] == list(range(5))
 
 
@@ -230,24 +242,30 @@ async def test_a_slow_client_holds_the_engine_back_and_loses_nothing() -> None:
             sent += 1
         wire.writer.write(chunk(b""))
 
-    async with RawServer(pour) as engine, gateway(config(engine.url)) as server:
-        async with connected(server) as client:
-            client.send("POST", "/v1/completions", CHAT, extra=AUTH)
-            before = -1
-            while sent != before:
-                before = sent
-                await asyncio.sleep(0.1)
-            assert 0 < sent < total
-            answer = await client.answer()
+    async with (
+        RawServer(pour) as engine,
+        gateway(config(engine.url)) as server,
+        connected(server) as client,
+    ):
+        client.send("POST", "/v1/completions", CHAT, extra=AUTH)
+        before = -1
+        while sent != before:
+            before = sent
+            await asyncio.sleep(0.1)
+        assert 0 < sent < total
+        answer = await client.answer()
     assert answer.body == piece * total
 
 
 async def test_the_sample_says_what_came_and_for_what_it_counts() -> None:
-    data = (FIXTURES / "vllm-chat.sse").read_bytes()
-    async with RawServer(replying(stream(data))) as engine, gateway(config(engine.url)) as server:
-        async with connected(server) as client:
-            await client.ask("POST", "/v1/chat/completions", CHAT, extra=AUTH)
-            await within(1, lambda: server.served)
+    data = VLLM
+    async with (
+        RawServer(replying(stream(data))) as engine,
+        gateway(config(engine.url)) as server,
+        connected(server) as client,
+    ):
+        await client.ask("POST", "/v1/chat/completions", CHAT, extra=AUTH)
+        await within(1, lambda: server.served)
     served: Served = server.served[0]
     sample = served.sample
     assert (sample.tenant, sample.outcome.success) == ("acme", True)

@@ -143,27 +143,31 @@ async def test_an_engine_that_closes_without_an_answer_is_502() -> None:
 
 async def test_an_engine_that_never_begins_is_504() -> None:
     timeouts = {"first_byte_s": 0.1}
-    async with RawServer(prefill) as engine:
-        async with gateway(config(engine.url, timeouts=timeouts)) as server:
-            async with connected(server) as client:
-                answer = await client.ask("POST", PATH, CHAT, extra=AUTH)
-            assert (answer.status, code(answer)) == (504, "upstream_timeout")
-            await within(1, lambda: server.at_rest)
-            async with asyncio.timeout(1):
-                await engine.left.wait()
+    async with (
+        RawServer(prefill) as engine,
+        gateway(config(engine.url, timeouts=timeouts)) as server,
+    ):
+        async with connected(server) as client:
+            answer = await client.ask("POST", PATH, CHAT, extra=AUTH)
+        assert (answer.status, code(answer)) == (504, "upstream_timeout")
+        await within(1, lambda: server.at_rest)
+        async with asyncio.timeout(1):
+            await engine.left.wait()
     assert server.served[0].sample.outcome is Outcome.TIMEOUT_FIRST_TOKEN
 
 
 async def test_bytes_that_are_no_http_are_400_from_either_side() -> None:
-    async with RawServer(replying(b"SSH-2.0-nothing\r\n\r\n")) as engine:
-        async with gateway(config(engine.url)) as server:
-            async with connected(server) as client:
-                answer = await client.ask("POST", PATH, CHAT, extra=AUTH)
-                assert (answer.status, code(answer)) == (502, "upstream_failed")
-            async with connected(server) as client:
-                client.writer.write(b"\x16\x03\x01 TLS?\r\n\r\n")
-                answer = await client.answer()
-                assert (answer.status, code(answer)) == (400, "bad_request")
+    async with (
+        RawServer(replying(b"SSH-2.0-nothing\r\n\r\n")) as engine,
+        gateway(config(engine.url)) as server,
+    ):
+        async with connected(server) as client:
+            answer = await client.ask("POST", PATH, CHAT, extra=AUTH)
+            assert (answer.status, code(answer)) == (502, "upstream_failed")
+        async with connected(server) as client:
+            client.writer.write(b"\x16\x03\x01 TLS?\r\n\r\n")
+            answer = await client.answer()
+            assert (answer.status, code(answer)) == (400, "bad_request")
 
 
 async def said_to(client: RawClient, data: bytes) -> Answer:

@@ -139,11 +139,15 @@ async def test_a_restart_goes_on_in_the_same_stream_with_the_next_number(tmp_pat
     assert sum(window["cohort"]["offered"] for window in fake.windows().values()) == 4
 
 
+def size_of(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.glob("*.json"))
+
+
 async def test_the_buffer_is_bounded_drops_the_oldest_and_says_so(tmp_path: Path) -> None:
     async with stage(tmp_path, bound=5000) as it:
         for _ in range(30):
             it.telemetry.collect()
-        assert sum(path.stat().st_size for path in tmp_path.glob("*.json")) <= 5000
+        assert size_of(tmp_path) <= 5000
         assert it.spool.dropped > 0
         dropped = it.spool.dropped
         it.telemetry.collect()
@@ -190,17 +194,19 @@ async def test_each_block_counts_each_arm_once(tmp_path: Path) -> None:
 
 async def test_an_idle_tenant_is_forgotten_and_sends_no_windows(tmp_path: Path) -> None:
     now = [1_000_000.0]
-    async with RawServer(replying(ANSWER, keep=True)) as engine:
-        async with gateway(config(engine.url), clock=lambda: now[0]) as server:
-            async with connected(server) as client:
-                await client.ask("POST", "/v1/chat/completions", CHAT, extra=AUTH)
-            await within(1, lambda: server.at_rest)
-            given = []
-            for _ in range(60):
-                now[0] += 1.0
-                given += server.books.changed(now[0])
-            assert len(given) == 1
-            assert server.books.accounts == {}
+    async with (
+        RawServer(replying(ANSWER, keep=True)) as engine,
+        gateway(config(engine.url), clock=lambda: now[0]) as server,
+    ):
+        async with connected(server) as client:
+            await client.ask("POST", "/v1/chat/completions", CHAT, extra=AUTH)
+        await within(1, lambda: server.at_rest)
+        given = []
+        for _ in range(60):
+            now[0] += 1.0
+            given += server.books.changed(now[0])
+        assert len(given) == 1
+        assert server.books.accounts == {}
 
 
 def test_a_file_that_vanished_is_skipped_and_counted(tmp_path: Path) -> None:

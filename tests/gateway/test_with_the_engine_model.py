@@ -51,25 +51,27 @@ async def test_the_openai_client_streams_chat_through_the_gateway() -> None:
 
 async def test_the_openai_client_knows_our_refusals() -> None:
     given: dict[str, Any] = {"policies": (policy(limit=1),), "queue": {"bound": 0}}
-    async with serving() as engine:
-        async with gateway(config(f"http://127.0.0.1:{engine.port}", **given)) as server:
-            async with client_of(server, "sk-wrong") as client:
-                with pytest.raises(openai.AuthenticationError) as refused:
-                    await client.models.list()
-                assert refused.value.code == "invalid_api_key"
-            body = {"model": "simulated", "messages": SAY, "max_tokens": 900, "ignore_eos": True}
-            held = await Leaver.ask(server, body)
-            await within(2, lambda: server.lane.limiter.in_flight)
-            async with client_of(server) as client:
-                with pytest.raises(openai.RateLimitError) as limited:
-                    await client.chat.completions.create(
-                        model="simulated",
-                        messages=SAY,  # type: ignore[arg-type]
-                    )
-            assert limited.value.code == "queue_full"
-            assert int(limited.value.response.headers["retry-after"]) >= 1
-            await held.reset()
-            await within(1, lambda: server.at_rest)
+    async with (
+        serving() as engine,
+        gateway(config(f"http://127.0.0.1:{engine.port}", **given)) as server,
+    ):
+        async with client_of(server, "sk-wrong") as client:
+            with pytest.raises(openai.AuthenticationError) as refused:
+                await client.models.list()
+            assert refused.value.code == "invalid_api_key"
+        body = {"model": "simulated", "messages": SAY, "max_tokens": 900, "ignore_eos": True}
+        held = await Leaver.ask(server, body)
+        await within(2, lambda: server.lane.limiter.in_flight)
+        async with client_of(server) as client:
+            with pytest.raises(openai.RateLimitError) as limited:
+                await client.chat.completions.create(
+                    model="simulated",
+                    messages=SAY,  # type: ignore[arg-type]
+                )
+        assert limited.value.code == "queue_full"
+        assert int(limited.value.response.headers["retry-after"]) >= 1
+        await held.reset()
+        await within(1, lambda: server.at_rest)
 
 
 async def test_who_leaves_frees_the_engine_too() -> None:
@@ -115,16 +117,18 @@ async def test_nothing_is_left_after_500_mixed_requests() -> None:
         else:
             statuses[answer.status] += 1
 
-    async with serving(faults=faults) as engine:
-        async with gateway(config(f"http://127.0.0.1:{engine.port}", **given)) as server:
-            for start in range(0, 500, 50):
-                await asyncio.gather(*(one(server, start + n) for n in range(50)))
-            await within(3, lambda: server.at_rest and not server.door.connections)
-            ended = Counter(str(served.sample.outcome) for served in server.served)
-            assert sum(server.books.outcomes.values()) == len(server.served) == sum(ended.values())
-            assert len(server.pipeline._flights) == 0
-            page = await metrics(engine)
-            assert page[sample("vllm:num_requests_running")] == 0
-            assert page[sample("vllm:num_requests_waiting")] == 0
+    async with (
+        serving(faults=faults) as engine,
+        gateway(config(f"http://127.0.0.1:{engine.port}", **given)) as server,
+    ):
+        for start in range(0, 500, 50):
+            await asyncio.gather(*(one(server, start + n) for n in range(50)))
+        await within(3, lambda: server.at_rest and not server.door.connections)
+        ended = Counter(str(served.sample.outcome) for served in server.served)
+        assert sum(server.books.outcomes.values()) == len(server.served) == sum(ended.values())
+        assert len(server.pipeline._flights) == 0
+        page = await metrics(engine)
+        assert page[sample("vllm:num_requests_running")] == 0
+        assert page[sample("vllm:num_requests_waiting")] == 0
     assert {"truncated", "rejected_429", "http_5xx", "in_band_error", "cancelled"} <= ended.keys()
     assert {200, 401, 429, 500, 0} <= statuses.keys()

@@ -1,4 +1,4 @@
-"""``headway gateway`` as a process: serves, keeps its promises at the end, and says what is wrong."""
+"""``headway gateway`` as a process: serves, ends in order, and says what is wrong."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def test_it_starts_without_its_control_plane_from_what_it_kept(
     token = {"HEADWAY_GATEWAY_TOKEN": "hwg_secret"}
     with gateway(*arguments, "--state-dir", str(tmp_path), **token) as process:
         port = port_of(process)
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/health") as answer:  # noqa: S310 - ours
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/health") as answer:
             assert json.load(answer) == {"status": "ok"}
         process.send_signal(signal.SIGTERM)
         out, errors = process.communicate(timeout=20)
