@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
 import msgspec
@@ -13,6 +14,8 @@ from gateway.metrics import TYPE, render
 from gateway.pipeline import Pipeline
 from gateway.routing import Router
 from gateway.tenants import KeyRing
+
+log = logging.getLogger("headway.gateway")
 
 PROXIED = frozenset((b"/v1/chat/completions", b"/v1/completions"))
 
@@ -50,6 +53,11 @@ class App:
         except Refusal as refusal:
             self._books.refusals[refusal.code] += 1
             exchange.respond(refusal.status, refusal.body(), headers=refusal.headers())
+        except Exception:
+            log.exception("a request could not be taken")
+            self._books.refusals["internal_error"] += 1
+            failed = Refusal(500, "internal_error", "The gateway failed.")
+            exchange.respond(failed.status, failed.body())
 
     def _route(self, exchange: Exchange) -> None:
         request = exchange.request

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import logging
+import os
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,13 +14,16 @@ from gateway.config import GatewayConfig
 from gateway.control_plane import ControlPlane
 from gateway.policy_feed import ConfigFile, PolicyFeed
 from gateway.server import GatewayServer, ServerOptions
-from gateway.spool import BOUND, Spool
+from gateway.spool import BOUND, Spool, hold
 from gateway.telemetry import Telemetry
 
 COLLECT_EVERY = 1.0
 SEND_AT_ONCE = 50
 """Batches sent in a row before the loop gives way to others for a moment."""
 LAST_SEND = 3.0
+AFTER_A_FAULT = 1.0
+
+log = logging.getLogger("headway.gateway")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +52,7 @@ class AttachedGateway:
         self.control_plane = ControlPlane(
             attachment.url, attachment.slug, attachment.token, self._transport
         )
-        attachment.folder.mkdir(parents=True, exist_ok=True)
+        self._held = hold(attachment.folder)
         self.feed = PolicyFeed(
             self.control_plane,
             ConfigFile(attachment.folder / "config.json"),
@@ -70,9 +75,10 @@ class AttachedGateway:
         assert server is not None  # noqa: S101 - resume() adopted one
         self.telemetry = Telemetry(server.books, server.router, self.spool, self._clock, self.feed)
         server.state = self._gauges
+        server.reported = True
         await server.start()
-        for work in (self._poll(), self._collect(), self._send()):
-            server.loop(work)
+        for step in (self._poll, self._collect, self._send):
+            server.loop(_forever(step))
         return server
 
     async def stop(self) -> None:
@@ -88,6 +94,7 @@ class AttachedGateway:
             except TimeoutError:
                 pass
         await self._transport.close()
+        os.close(self._held)
 
     def _adopt(self, config: GatewayConfig) -> None:
         if self.server is None:
@@ -96,10 +103,9 @@ class AttachedGateway:
             self.server.configure(config)
 
     async def _poll(self) -> None:
-        while True:
-            await self.feed.poll()
-            self._tell_router()
-            await asyncio.sleep(self.feed.delay())
+        await self.feed.poll()
+        self._tell_router()
+        await asyncio.sleep(self.feed.delay())
 
     def _tell_router(self) -> None:
         if self.server is not None:
@@ -109,19 +115,16 @@ class AttachedGateway:
 
     async def _collect(self) -> None:
         assert self.telemetry is not None  # noqa: S101 - started after it
-        while True:
-            await asyncio.sleep(COLLECT_EVERY)
-            self.telemetry.collect()
+        await asyncio.sleep(COLLECT_EVERY)
+        self.telemetry.collect()
 
     async def _send(self) -> None:
         assert self.telemetry is not None  # noqa: S101 - started after it
-        while True:
-            sent = 0
-            while await self.telemetry.send(self.control_plane):
-                sent += 1
-                if sent % SEND_AT_ONCE == 0:
-                    await asyncio.sleep(0.05)
-            await asyncio.sleep(self.telemetry.delay() if self.telemetry.failures else 0.25)
+        sent = 0
+        while sent < SEND_AT_ONCE and await self.telemetry.send(self.control_plane):
+            sent += 1
+        pause = 0.05 if sent == SEND_AT_ONCE else 0.25
+        await asyncio.sleep(self.telemetry.delay() if self.telemetry.failures else pause)
 
     def _gauges(self) -> dict[str, float]:
         heard = self.feed.heard_at
@@ -132,3 +135,13 @@ class AttachedGateway:
             "telemetry_pending": len(self.spool),
             "telemetry_dropped": self.spool.dropped,
         }
+
+
+async def _forever(step: Callable[[], Awaitable[None]]) -> None:
+    """Step after step; one that fails costs that step, and never the loop."""
+    while True:
+        try:
+            await step()
+        except Exception:
+            log.exception("a step of the gateway's loop failed")
+            await asyncio.sleep(AFTER_A_FAULT)

@@ -14,6 +14,8 @@ from measurement.window import Window, WindowFold
 
 IDLE_AFTER = 30.0
 """Seconds without a request after which a tenant's fold is closed."""
+KEPT = 15.0
+"""Seconds for which a settled window still takes what comes late."""
 BLOCK_KEPT = 900.0
 
 
@@ -28,6 +30,15 @@ class Key:
     """The SLO's hash, empty without one: under another, other windows begin."""
 
 
+class LiveFold(WindowFold):
+    """A fold that runs for ever: what is settled is let go as soon as nothing more can come."""
+
+    def _forget(self, now: float) -> None:
+        for index in [i for i in self._windows if (i + 1) * self.width < now - KEPT]:
+            if self._windows[index].settled:
+                del self._windows[index]
+
+
 class Account:
     """The fold of one key, and how much of it is under way."""
 
@@ -35,7 +46,7 @@ class Account:
 
     def __init__(self, key: Key, slo: Slo | None, now: float) -> None:
         self.key = key
-        self.fold = WindowFold(slo=slo, start=now)
+        self.fold: WindowFold = LiveFold(slo=slo, start=now)
         self.in_flight = 0
         self.open = 0
         self.last = now

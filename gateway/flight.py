@@ -20,7 +20,13 @@ from gateway.upstream.connection import UpstreamConnection
 from measurement.outcome import Outcome
 from measurement.sample import Sample
 
-_FRAMING = frozenset((b"content-length",))
+_OURS = frozenset(
+    (
+        b"content-length", b"x-headway-policy", b"x-headway-queue-depth", b"x-headway-queue-ms",
+        b"x-headway-pressure",
+    )
+)  # fmt: skip
+"""Headers of an answer that are the gateway's to say."""
 
 
 @dataclass(slots=True, eq=False)
@@ -82,7 +88,7 @@ class Flight:
             self.meter.encoded(encoding.decode("latin-1"))
         self.exchange.start(
             status,
-            end_to_end(headers, but=_FRAMING) + self.headers,
+            end_to_end(headers, but=_OURS) + self.headers,
             length=int(length) if length is not None and length.isdigit() else None,
             bodiless=status in (204, 304),
         )

@@ -151,5 +151,5 @@ def _own(body: bytes, slug: str) -> GatewayConfig:
 def _decoded(body: bytes) -> Any:
     try:
         return json.loads(body)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise DocumentError([Problem("", "…", f"is no JSON: {error}")]) from None

@@ -69,6 +69,8 @@ class GatewayServer:
         self.pipeline = Pipeline(
             self.router, self.books, self.clock, lambda: self.router.config.timeouts
         )
+        self.reported = False
+        """Somebody collects the books; without, what nobody will read is dropped."""
         self.state: Callable[[], dict[str, float]] = dict
         """Gauges of what stands around the server: feed and telemetry."""
         self.app = App(self.pipeline, self.router, self.books, self._gauges)
@@ -154,6 +156,9 @@ class GatewayServer:
             self.router.settle(now)
             self.door.sweep(now)
             self.pipeline.sweep(now)
+            if not self.reported:
+                self.books.changed(now)
+                self.books.changed_blocks(now)
 
     def _gauges(self) -> dict[str, float]:
         return {

@@ -6,10 +6,14 @@ so that a lost disk begins another stream and never repeats a number with other 
 
 from __future__ import annotations
 
+import fcntl
+import logging
 import os
 import secrets
 from collections import deque
 from pathlib import Path
+
+log = logging.getLogger("headway.gateway")
 
 BOUND = 64 * 2**20
 """Bytes that are kept; over it the oldest batches are dropped, and counted."""
@@ -43,9 +47,14 @@ class Spool:
         return self._last + 1
 
     def add(self, batch: bytes) -> int:
-        """Keep a batch under the next number."""
+        """Keep a batch under the next number; one that can't be written is dropped, and counted."""
         number = self.next
-        write_whole(self._path(number), batch)
+        try:
+            write_whole(self._path(number), batch)
+        except OSError as error:
+            log.error("telemetry can't be kept: %s", error)  # noqa: TRY400 - the disk says it all
+            self.dropped += 1
+            return number
         self._last = number
         self._waiting.append((number, len(batch)))
         self._size += len(batch)
@@ -99,6 +108,23 @@ class Spool:
             name = secrets.token_hex(8)
             write_whole(path, name.encode())
             return name
+
+
+class InUse(OSError):  # noqa: N818 - reads as what happened
+    """Another process keeps its state there."""
+
+
+def hold(folder: Path) -> int:
+    """Take a state folder for this process alone; the handle that holds it until it is closed."""
+    folder.mkdir(parents=True, exist_ok=True)
+    handle = os.open(folder / "lock", os.O_WRONLY | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(handle)
+        message = f"{folder} is in use by another gateway; give each its own --state-dir"
+        raise InUse(message) from None
+    return handle
 
 
 def write_whole(path: Path, data: bytes) -> None:

@@ -48,8 +48,8 @@ class Telemetry:
         """Names this process: windows of two processes merge, and never overwrite each other."""
         self.failures = 0
 
-    def collect(self, *, last: bool = False) -> int | None:
-        """Keep a batch of what changed; None when nothing did and nothing waits to be said."""
+    def collect(self, *, last: bool = False) -> None:
+        """Keep a batch of what changed, and of how the lanes stand."""
         now = self._clock()
         windows = self._books.finish(now) if last else self._books.changed(now)
         batch: dict[str, Any] = {
@@ -78,7 +78,7 @@ class Telemetry:
             "faults": self._faults(),
             "dropped": self._spool.dropped,
         }
-        return self._spool.add(msgspec.json.encode(batch))
+        self._spool.add(msgspec.json.encode(batch))
 
     async def send(self, control_plane: ControlPlane) -> bool:
         """Send the oldest batch; whether it went and another may follow."""
