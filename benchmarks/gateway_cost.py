@@ -60,7 +60,7 @@ def configuration(upstream: str, model: str) -> dict[str, Any]:
             "apiVersion": "headway/v1",
             "kind": "Policy",
             "metadata": {"name": "benchmark"},
-            "spec": {"concurrency": {"law": "aimd", "initial": 1024, "max": 1024}},
+            "spec": {"concurrency": {"law": "aimd", "initial": 4096, "max": 4096}},
         }
     )
     slo = {

@@ -6,6 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from documents.problem import Problem
 from gateway.config import GatewayConfig
+from schedulers.decision import DecisionPoint
+
+ENFORCED = (DecisionPoint.CONCURRENCY,)
+"""The decision points of a policy that the gateway enforces so far."""
 
 
 def faults_between(config: GatewayConfig) -> Iterator[Problem]:
@@ -48,10 +52,23 @@ def _versions(config: GatewayConfig) -> Iterator[Problem]:
         yield Problem("canary.candidate", config.canary.candidate, message)
 
 
+def _difference(config: GatewayConfig, candidate: str) -> Iterator[Problem]:
+    """A candidate that acts as the active version does would gather evidence for nothing."""
+    both = [config.policies.get(name) for name in (config.active, candidate)]
+    if any(policy is None for policy in both):
+        return
+    one, other = ([policy.law(p.value) for p in ENFORCED] for policy in both if policy is not None)
+    if one == other:
+        points = " or ".join(ENFORCED)
+        message = f"differs from the active version at no point that acts here: {points}"
+        yield Problem("canary.candidate", candidate, message)
+
+
 def _canary(config: GatewayConfig) -> Iterator[Problem]:
     canary = config.canary
     if canary is None:
         return
+    yield from _difference(config, canary.candidate)
     lanes = {lane.name: lane for lane in config.lanes}
     missing = [name for name in canary.pair if name not in lanes]
     if missing:

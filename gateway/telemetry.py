@@ -12,6 +12,7 @@ import msgspec
 
 from gateway.assignment import Arm
 from gateway.books import Books
+from gateway.config_checks import ENFORCED
 from gateway.control_plane import ControlPlane, Unreachable
 from gateway.engine import Engine
 from gateway.lane import Lane
@@ -62,6 +63,7 @@ class Telemetry:
             "at": now,
             "revision": self._router.config.revision,
             "config_sha256": self._router.config.sha256,
+            "enforced": [str(point) for point in ENFORCED],
             "windows": [
                 {
                     "arm": str(key.arm),

@@ -71,6 +71,8 @@ def test_two_ways_to_write_one_configuration_have_one_hash() -> None:
         ({"slo": {"kind": "SLO"}}, "slo.apiVersion", "required"),
         ({"canary": CANARY}, "canary.candidate", "none of the policies"),
         ({"canary": CANARY | {"lanes": ["p", "p"]}}, "canary.lanes", "two lanes"),
+        ({"lanes": TWO, "canary": CANARY | {"candidate": policy().sha256}},
+         "canary.candidate", "at no point that acts here"),
         ({"canary": CANARY | {"washout_s": 30}}, "canary.washout_s", "shorter than slot_s"),
         ({"canary": CANARY | {"weight": 0}}, "canary.weight", "above 0"),
         ({"canary": CANARY | {"weight": 0.6}}, "canary.weight", "up to 0.5"),
