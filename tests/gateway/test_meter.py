@@ -121,3 +121,25 @@ def test_a_stream_whose_events_change_each_second_is_learned_again() -> None:
         meter.body(float(place), b"data: " + json.dumps(chunk).encode() + b"\n\n")
     assert meter.chunks == 200
     assert meter.short == 180
+
+
+def plain(text: str) -> bytes:
+    return b'data: {"choices":[{"delta":{"content":"' + text.encode() + b'"}}]}\n\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "failed"),
+    [
+        ("b\\", True),
+        ("b\\\\", False),
+        ("b\\\\\\", True),
+        ('b\\"', False),
+        ('b"}}],"error":[{"m":{"t":"c', True),
+        ('"}}],"error":[{"m":{"t":"c', True),
+        ("", False),
+    ],
+)
+def test_what_only_begins_and_ends_like_the_last_event_is_read(text: str, *, failed: bool) -> None:
+    meter = same([plain("a"), plain("a"), plain(text), plain("z")])
+    assert (meter.failure is not None) == failed
+    assert meter.short >= 1

@@ -16,6 +16,7 @@ from gateway.server import ServerOptions
 from gateway.spool import InUse, Spool, hold
 from tests.engines.raw_server import RawServer, page, replying
 from tests.gateway.serving import AUTH, CHAT, config, gateway
+from tests.gateway.test_disconnect import Leaver, prefill
 from tests.gateway.waiting import within
 from tests.simulator.serving import connected
 
@@ -99,3 +100,24 @@ def test_a_full_disk_costs_batches_and_is_counted(
     assert spool.dropped == 1
     assert spool.add(b"3") == 2
     assert len(spool) == 2
+
+
+async def test_a_request_that_takes_long_still_counts_in_the_window_it_came_in() -> None:
+    now = [1_000_000.0]
+    async with (
+        RawServer(prefill) as engine,
+        gateway(config(engine.url), clock=lambda: now[0]) as server,
+    ):
+        client = await Leaver.ask(server)
+        await within(1, lambda: engine.asked)
+        for _ in range(40):
+            now[0] += 1.0
+            server.books.changed(now[0])
+        await client.reset()
+        await within(1, lambda: server.at_rest)
+        now[0] += 1.0
+        given = [window for _, window in server.books.changed(now[0])]
+        (account,) = server.books.accounts.values()
+    came = next(window for window in given if window.start == 1_000_000.0)
+    assert (came.cohort.offered, came.cohort.excluded, came.final) == (1, 1, True)
+    assert account.fold.too_late == 0

@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -273,5 +274,31 @@ def test_permits_never_leak_and_the_order_is_kept_through_any_swaps(  # noqa: C9
         for permit in held:
             limiter.release(permit)
         assert (limiter.in_flight, limiter.waiting) == (0, 0)
+
+    run(main())
+
+
+def test_what_was_granted_under_one_law_teaches_another_nothing() -> None:
+    async def main() -> None:
+        clock = asyncio.get_running_loop().time
+        wide, learning = WIDE.law("concurrency"), LEARNING.law("concurrency")
+        assert wide is not None
+        assert learning is not None
+        limiter = LaneLimiter("wide", wide, clock)
+        old = [limiter.try_acquire() for _ in range(3)]
+        limiter.adopt("learning", learning)
+        state = limiter.state
+        for permit in old:
+            assert permit is not None
+            limiter.release(permit, outcome_kind=OutcomeKind.REJECTED, latency=1.0)
+        assert limiter.state == state
+        assert limiter.in_flight == 0
+        with pytest.raises(RuntimeError, match="released before"):
+            limiter.release(old[0])  # type: ignore[arg-type]
+        own = limiter.try_acquire()
+        assert own is not None
+        assert own.serial == 1
+        limiter.release(own, outcome_kind=OutcomeKind.REJECTED, latency=1.0)
+        assert limiter.state != state
 
     run(main())
