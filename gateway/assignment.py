@@ -10,9 +10,8 @@ from enum import StrEnum
 from hashlib import blake2b
 from typing import Protocol
 
-import numpy as np
-
 from gateway.config_parts import CanaryConfig
+from measurement.comparison.assignment import ORDERS, Design, draw
 
 
 class Arm(StrEnum):
@@ -33,11 +32,7 @@ class Assignment(Protocol):
 
 
 class Coins:
-    """A coin for each block, fixed by the seed; each block's draw stands alone.
-
-    The rule is the comparison's (``measurement.comparison.assignment.draw`` for lanes): the first
-    bit of numpy's seed sequence, 0 giving the candidate to the first lane.
-    """
+    """A coin for each block, fixed by the seed: the comparison's own draw for lanes P and Q."""
 
     def __init__(self, seed: int, lanes: tuple[str, str]) -> None:
         self._seed = seed
@@ -47,8 +42,8 @@ class Coins:
         """The arm of a lane; ``rest`` for a lane that is not compared."""
         if lane not in self._lanes:
             return Arm.REST
-        state = np.random.SeedSequence(self._seed, spawn_key=(0, block)).generate_state(1)
-        return Arm.CANDIDATE if lane == self._lanes[int(state[0]) >> 31] else Arm.BASELINE
+        heads = draw(self._seed, block, Design.LANES) == ORDERS[Design.LANES][0]
+        return Arm.CANDIDATE if heads == (lane == self._lanes[0]) else Arm.BASELINE
 
 
 class Canary:
