@@ -97,7 +97,7 @@ def _late(on_time: _OnTime) -> Iterator[str]:
         yield (
             f"Only {100 * share:.2f} % of {on_time.due:,} requests reached the policy within "
             f"{ON_TIME * 1e3:g} ms of their time, where {100 * ON_TIME_SHARE:g} % must: the client "
-            "was too slow. Use more workers, or a lower rate."
+            "was too slow. Run it where less else runs, or at a lower rate."
         )
 
 
@@ -107,7 +107,7 @@ def _dropped(samples: Sequence[Sample]) -> Iterator[str]:
         noun = "request was" if dropped == 1 else "requests were"
         yield (
             f"{dropped:,} {noun} dropped, more than 1 s late for a cause of the client's own. "
-            "Use more workers, or a lower rate."
+            "Run it where less else runs, or at a lower rate."
         )
 
 

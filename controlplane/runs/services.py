@@ -50,7 +50,7 @@ def start(*, actor: Actor, launch: Launch, retry_of: Run | None = None) -> Run:
             seed=scenario.seed,
             created_by=actor.user,
         )
-        _note(actor, verb, run, scenario_sha256=sha256)
+        _note(actor.team.pk, actor.name, verb, run, scenario_sha256=sha256)
         enqueue("runs.execute", str(run.pk))
     return run
 
@@ -71,7 +71,15 @@ def retry(*, actor: Actor, run: Run) -> Run:
 def cancel(*, actor: Actor, run: Run) -> Run:
     """Stop a run: a queued one at once, a running one by its worker. AlreadyEnded if it is over."""
     require(actor, Right.RUNS_WRITE, to="cancel_run", kind="run", name=str(run))
-    reason = f"Cancelled by {actor.name}."
+    return _stop(run, by=actor.name, reason=f"Cancelled by {actor.name}.")
+
+
+def stop_all(*, by: str, reason: str) -> list[Run]:
+    """Stop every live run of every team, since what supervises them is about to end."""
+    return [_stop(run, by=by, reason=reason) for run in Run.objects.live()]
+
+
+def _stop(run: Run, *, by: str, reason: str) -> Run:
     with transaction.atomic():
         stopped = Run.objects.move(
             run.pk,
@@ -90,7 +98,7 @@ def cancel(*, actor: Actor, run: Run) -> Run:
         if not told and run.status != Status.CANCELLING:
             raise AlreadyEnded(f"This run has already ended: {run.get_status_display().lower()}.")
         if told:
-            _note(actor, "cancel_run", run)
+            _note(run.team_id, by, "cancel_run", run)
     if told:
         announce(run)
     return run
@@ -133,10 +141,10 @@ def remind(run: Run, *, before: datetime) -> bool:
     return True
 
 
-def _note(actor: Actor, verb: str, run: Run, **detail: str) -> None:
+def _note(team_id: object, actor: str, verb: str, run: Run, **detail: str) -> None:
     audit.record(
-        team_id=actor.team.pk,
-        actor=actor.name,
+        team_id=team_id,
+        actor=actor,
         verb=verb,
         kind="run",
         object_id=run.pk,

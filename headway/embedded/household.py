@@ -25,6 +25,9 @@ from headway.embedded.plan import (
 from headway.embedded.ports import free_port, is_free
 from headway.embedded.valkey import valkey_spec
 
+MANAGE_WITHIN = 120.0
+"""Seconds that a management command may take; migrations of a large database are the longest."""
+
 
 @dataclass(frozen=True, slots=True)
 class Wish:
@@ -65,9 +68,12 @@ def keep_house(wish: Wish, *, data_dir: Path, scratch: Path) -> NoReturn:
     try:
         first_run = _start(family, plan, told)
         _welcome(plan, first_run, time.monotonic() - began)
-        while True:
-            family.revive()
-            time.sleep(0.5)
+        try:
+            while True:
+                family.revive()
+                time.sleep(0.5)
+        finally:
+            _end_runs(told)
     finally:
         family.end()
 
@@ -96,13 +102,25 @@ def _start(family: Family, plan: Plan, told: Mapping[str, str]) -> str:
     return said.strip().lstrip("/")
 
 
+def _end_runs(told: Mapping[str, str]) -> None:
+    """Cancel what is running while its supervisors still live; without them it would be lost."""
+    print("\nheadway up: stopping", flush=True)
+    try:
+        said = _manage("end_runs", told=told, fault="the runs could not be ended")
+    except (CannotStart, subprocess.TimeoutExpired) as error:
+        print(f"headway up: {error}", flush=True)
+    else:
+        for line in said.splitlines():
+            print(f"headway up: runs: {line}", flush=True)
+
+
 def _manage(command: str, *args: str, told: Mapping[str, str], fault: str) -> str:
     done = subprocess.run(
         python("manage.py", command, *args),
         env=told,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=MANAGE_WITHIN,
         check=False,
     )
     if done.returncode:

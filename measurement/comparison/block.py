@@ -218,7 +218,7 @@ def count_arm(
     )
 
 
-DROPPED = "The client dropped requests that it was more than 1 s late with. Use more workers."
+DROPPED = "The client dropped requests that it was more than 1 s late with. Lower the rate."
 
 
 def _hash(sample: Sample, origin: float) -> int:
