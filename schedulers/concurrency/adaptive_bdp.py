@@ -87,6 +87,7 @@ class View:
     reached: bool
     deep: Median
     weighed: int
+    full: bool
 
 
 @concurrency_law
@@ -204,15 +205,16 @@ class AdaptiveBdp:
     def _view(self, state, ordered, alarm):
         b = state.beliefs
         one = median(ordered)
+        tol = math.log(1 + self.tolerance)
         weighed = b.weighed if alarm else min(400, b.weighed + one.size)
         spread = b.spread if alarm or weighed == 0 else (b.spread or 0.0) + (one.spread - (b.spread or 0.0)) * min(1.0, one.size / weighed)
         spread_up = spread * (1.0 + 2.5 / math.sqrt(max(16, weighed)))
         error = one.error(max(spread_up, 0.7 * one.spread))
-        pooled = (*b.pooled, *ordered)[-POOL:]
+        most = int(max(100.0, min(float(POOL), 2.0 * (1.253 * spread / (0.5 * tol)) ** 2)))
+        pooled = (*b.pooled, *ordered)[-most:]
         pool = median(sorted(pooled))
         pool_error = pool.error(max(spread_up, 0.7 * pool.spread))
         low = min([*b.lows, pool.value + 2.0 * pool_error, *([] if b.reserve_low is None else [b.reserve_low])])
-        tol = math.log(1 + self.tolerance)
         looked = b.look
         evidence = max(0.0, b.evidence + SHIFT / error**2 * (one.value - low - tol - SHIFT / 2))
         if alarm or one.value > low + tol + self.z_cohort * error:
@@ -226,7 +228,7 @@ class AdaptiveBdp:
             deep, bad = one, False
         clean = not bad and pool.value <= low + 0.5 * tol + pool_error and evidence < 2.0
         reached = state.cohort.peak >= 0.9 * int(state.limit)
-        return View(one, error, pool, pool_error, pooled, spread, low, bad, clean, evidence, looked, reached, deep, weighed)
+        return View(one, error, pool, pool_error, pooled, spread, low, bad, clean, evidence, looked, reached, deep, weighed, len(pooled) >= most)
 
     def _judge(self, state, ordered, now, granted, alarm=False):
         v = self._view(state, ordered, alarm)
@@ -251,7 +253,7 @@ class AdaptiveBdp:
             e = (t.value - v.pool.value) / d if d > 0.01 else 1.0
             unsure = math.hypot(v.pool_error, t.error) / max(d, 0.01)
             shift = v.pool.value - v.low
-            if (unsure <= 0.35 or len(v.pooled) >= POOL) and e < self.undo_elasticity and shift > tol:
+            if (unsure <= 0.35 or v.full) and e < self.undo_elasticity and shift > tol:
                 if d >= min(0.5, shift / 2):
                     b = replace(b, trial=None, startup=t.startup, lows=(v.pool.value + 2 * v.pool_error,), reserve=(), reserve_low=None, resume=None, hold=0, streak=2, ceiling=None, evidence=0.0)
                     return move(t.back, b, Reason.UNDO, keep=False)
@@ -283,7 +285,7 @@ class AdaptiveBdp:
             return move(min(b.resume, L + max(1.0, 0.08 * L)), b, Reason.GROWN)
         if b.hold == 0 and (b.streak >= 2 or b.calm % 2 == 0) and v.clean:
             stepsize = max(1.0, 0.15 * math.sqrt(L)) * min(6.0, 1.5 ** (b.streak // 2))
-            b = replace(b, streak=b.streak + 1 if (b.ceiling is None or L >= b.ceiling * 0.98) and v.pool_error <= MOST_ERROR else 0)
+            b = replace(b, streak=b.streak + 1 if (b.ceiling is None or not 0.85 * b.ceiling <= L < 0.98 * b.ceiling) and v.pool_error <= MOST_ERROR else 0)
             return move(L + min(stepsize, max(1.0, 0.08 * L)), b, Reason.GROWN)
         return move(L, b, Reason.STEADY)
 

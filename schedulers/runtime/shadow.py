@@ -1,7 +1,8 @@
 """A shadow: a second law that sees what the active one saw, and decides what nobody obeys.
 
 It can't know what its own limits would have done to the latencies: where it would have held more
-back, the queue that it saw was still the active law's. Its report says how far the two agree.
+back, the queue that it saw was still the active law's. Its report says how far the two agree. It
+is asked whenever the active law is, and never else: a tick of its own would be the active law's too.
 """
 
 from __future__ import annotations
@@ -125,11 +126,6 @@ class Shadow:
     def limit(self) -> int:
         """What the shadow would allow now."""
         return self._state.limit
-
-    @property
-    def until(self) -> float:
-        """When the shadow wants to be asked again though nothing ended."""
-        return self._law.until(self._state.law_state)
 
     def granted(self, in_flight: int) -> None:
         """The limiter let a request through."""
