@@ -121,3 +121,18 @@ def median(ordered: list[float]) -> Median:
     below = ordered[max(0, middle - reach)]
     width = above - below if above < UNFINISHED else 2.0 * (value - below)
     return Median(value, max(0.004, width / 1.049), size)
+
+
+def surely_above(ordered: list[float], z: float) -> float:
+    """A value that the true median lies above, at z standard errors, whatever the distribution.
+
+    Half of n draws fall below the median, give or take √n/2: so the rank n/2 − z√n/2 bounds it.
+    """
+    size = len(ordered)
+    return ordered[max(0, int(size / 2 - z * math.sqrt(size) / 2))]
+
+
+def surely_below(ordered: list[float], z: float) -> float:
+    """A value that the true median lies below, at z standard errors."""
+    size = len(ordered)
+    return ordered[min(size - 1, math.ceil(size / 2 + z * math.sqrt(size) / 2))]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from documents.fields import parameter
-from schedulers.cohort import Cohort, Median, median
+from schedulers.cohort import Cohort, Median, median, surely_above
 from schedulers.concurrency.base import (
     LIMIT_CEILING,
     SIGNALS,
@@ -21,6 +21,8 @@ from schedulers.decision import Decision, Reason
 from schedulers.law import Fault, Standing
 
 POOL = 800
+FAIR = 10.0
+UCB = 1.5
 SHIFT = 0.15
 MOST_ERROR = 0.1
 
@@ -111,7 +113,7 @@ class AdaptiveBdp:
     startup_gain: float = parameter(default=1.25, minimum=1.05, maximum=2.0, help="x.")
     max_cut: float = parameter(default=0.6, minimum=0.2, maximum=0.9, help="x.")
     hold: int = parameter(default=4, minimum=0, maximum=100, unit="cohorts", help="x.")
-    undo_elasticity: float = parameter(default=0.35, minimum=0.0, maximum=0.9, help="x.")
+    undo_elasticity: float = parameter(default=0.15, minimum=0.0, maximum=0.9, help="x.")
     signal: str = parameter(default="ttft", choices=SIGNALS, help="x.")
 
     def __post_init__(self) -> None:
@@ -153,6 +155,9 @@ class AdaptiveBdp:
             return self._judge(state, sorted(cohort.values), now, granted)
         return state, None
 
+    def _tol(self, limit):
+        return math.log(1 + self.tolerance) * (1.0 + FAIR / limit)
+
     def _low(self, b):
         known = [*b.lows, *([] if b.reserve_low is None else [b.reserve_low])]
         return min(known) if known else None
@@ -163,7 +168,7 @@ class AdaptiveBdp:
 
     def _alarm(self, state, cohort):
         spread = state.beliefs.spread or 0.3
-        return math.log(1 + self.tolerance) + 0.3 + self.z_cohort * 1.253 * spread / math.sqrt(cohort.size(0))
+        return self._tol(state.limit) + 0.3 + self.z_cohort * 1.253 * spread / math.sqrt(cohort.size(0))
 
     def _idle(self, state, seen, now, granted):
         if state.rtt is None or state.last_at is None or seen.started_at - state.last_at <= 20 * state.rtt:
@@ -193,11 +198,11 @@ class AdaptiveBdp:
             return replace(b, pooled=(), look=100)
         up = b.spread * (1.0 + 2.5 / math.sqrt(max(16, b.weighed)))
         pool = median(sorted(b.pooled))
-        ub = pool.value + 2.0 * pool.error(up)
+        ub = pool.value + UCB * pool.error(up)
         reserve = b.pooled if b.reserve_low is not None and ub < b.reserve_low - 0.02 else (*b.reserve, *b.pooled)
         m = median(sorted(reserve))
         err = m.error(up)
-        low = m.value + 2.0 * err
+        low = m.value + UCB * err
         if err <= 0.5 * math.log(1 + self.tolerance) or len(reserve) >= POOL:
             return replace(b, lows=(*b.lows, low)[-self.epochs:], reserve=(), reserve_low=None, pooled=(), look=100)
         return replace(b, reserve=reserve, reserve_low=low, pooled=(), look=100)
@@ -205,28 +210,30 @@ class AdaptiveBdp:
     def _view(self, state, ordered, alarm):
         b = state.beliefs
         one = median(ordered)
-        tol = math.log(1 + self.tolerance)
+        tol = self._tol(state.limit)
         weighed = b.weighed if alarm else min(400, b.weighed + one.size)
         spread = b.spread if alarm or weighed == 0 else (b.spread or 0.0) + (one.spread - (b.spread or 0.0)) * min(1.0, one.size / weighed)
         spread_up = spread * (1.0 + 2.5 / math.sqrt(max(16, weighed)))
         error = one.error(max(spread_up, 0.7 * one.spread))
         most = int(max(100.0, min(float(POOL), 2.0 * (1.253 * spread / (0.5 * tol)) ** 2)))
         pooled = (*b.pooled, *ordered)[-most:]
-        pool = median(sorted(pooled))
+        pool_ordered = sorted(pooled)
+        pool = median(pool_ordered)
         pool_error = pool.error(max(spread_up, 0.7 * pool.spread))
-        low = min([*b.lows, pool.value + 2.0 * pool_error, *([] if b.reserve_low is None else [b.reserve_low])])
+        low = min([*b.lows, pool.value + UCB * pool_error, *([] if b.reserve_low is None else [b.reserve_low])])
         looked = b.look
-        evidence = max(0.0, b.evidence + SHIFT / error**2 * (one.value - low - tol - SHIFT / 2))
-        if alarm or one.value > low + tol + self.z_cohort * error:
+        evidence = max(0.0, b.evidence + min(5.0, SHIFT / error**2 * (one.value - low - tol - SHIFT / 2)))
+        if alarm or (one.value > low + tol + self.z_cohort * error and surely_above(ordered, self.z_cohort) > low + tol):
             deep, bad = one, True
         elif evidence > 6.0:
             deep, bad = pool, True
         elif len(pooled) >= b.look:
-            looked = 2 * b.look
-            deep, bad = pool, pool.value > low + tol + self.z_epoch * pool_error
+            looked = min(2 * b.look, most)
+            deep, bad = pool, pool.value > low + tol + self.z_epoch * pool_error and surely_above(pool_ordered, self.z_epoch) > low + tol
         else:
             deep, bad = one, False
-        clean = not bad and pool.value <= low + 0.5 * tol + pool_error and evidence < 2.0
+        slack = pool_error if b.startup else min(pool_error, 0.5 * tol)
+        clean = not bad and pool.value <= low + 0.5 * tol + slack and evidence < 2.0
         reached = state.cohort.peak >= 0.9 * int(state.limit)
         return View(one, error, pool, pool_error, pooled, spread, low, bad, clean, evidence, looked, reached, deep, weighed, len(pooled) >= most)
 
@@ -234,7 +241,7 @@ class AdaptiveBdp:
         v = self._view(state, ordered, alarm)
         b = replace(state.beliefs, spread=v.spread, weighed=v.weighed, pooled=v.pooled, look=v.looked, evidence=v.evidence)
         L = state.limit
-        tol = math.log(1 + self.tolerance)
+        tol = self._tol(L)
 
         def move(after, beliefs, reason, keep=True):
             after = max(float(self.min), min(float(self.max), after))
@@ -253,11 +260,11 @@ class AdaptiveBdp:
             e = (t.value - v.pool.value) / d if d > 0.01 else 1.0
             unsure = math.hypot(v.pool_error, t.error) / max(d, 0.01)
             shift = v.pool.value - v.low
-            if (unsure <= 0.35 or v.full) and e < self.undo_elasticity and shift > tol:
+            if (unsure <= self.undo_elasticity or v.full) and e < self.undo_elasticity and shift > tol:
                 if d >= min(0.5, shift / 2):
-                    b = replace(b, trial=None, startup=t.startup, lows=(v.pool.value + 2 * v.pool_error,), reserve=(), reserve_low=None, resume=None, hold=0, streak=2, ceiling=None, evidence=0.0)
+                    b = replace(b, trial=None, startup=t.startup, lows=(v.pool.value + UCB * v.pool_error,), reserve=(), reserve_low=None, resume=None, hold=0, streak=2, ceiling=None, evidence=0.0)
                     return move(t.back, b, Reason.UNDO, keep=False)
-            elif unsure <= 0.35 or e - unsure > self.undo_elasticity:
+            elif unsure <= self.undo_elasticity or e - 1.5 * unsure > self.undo_elasticity:
                 b = replace(b, trial=None)
             elif v.bad and b.calm < 3:
                 b = replace(b, calm=b.calm + 1)
@@ -266,7 +273,7 @@ class AdaptiveBdp:
             after = L * math.exp(v.low - v.deep.value) * 1.03
             if b.proven < L * 0.99:
                 after = max(after, b.proven * 0.97)
-            after = min(0.9 * L, max(self.max_cut * L, after))
+            after = min(0.85 * L, max(self.max_cut * L, after))
             trial = b.trial or (None if alarm else Trial(L, v.deep.value, v.error if v.deep is v.one else v.pool_error, L, b.startup))
             b = replace(b, startup=False, resume=after, ceiling=L, hold=self.hold, calm=0, streak=0, evidence=0.0, trial=trial, proven=min(b.proven, after))
             return move(after, b, Reason.RTT_INFLATED, keep=False)
