@@ -94,6 +94,12 @@ class Cohort:
             return False
         return now - self.closed > math.exp(log_limit)
 
+    def abandoned(self, now: float, wait: float) -> bool:
+        """Members that are out four times as long as the slowest that ended are counted no more."""
+        if self.closed is None or not self.values or now - self.closed <= wait:
+            return False
+        return now - self.closed > 4.0 * math.exp(max(self.values))
+
 
 @dataclass(frozen=True, slots=True)
 class Median:
@@ -130,9 +136,3 @@ def surely_above(ordered: list[float], z: float) -> float:
     """
     size = len(ordered)
     return ordered[max(0, int(size / 2 - z * math.sqrt(size) / 2))]
-
-
-def surely_below(ordered: list[float], z: float) -> float:
-    """A value that the true median lies below, at z standard errors."""
-    size = len(ordered)
-    return ordered[min(size - 1, math.ceil(size / 2 + z * math.sqrt(size) / 2))]

@@ -112,7 +112,13 @@ class _Run:
         return client
 
     def _at(  # noqa: PLR0913 - an event's parts
-        self, at: float, what: str, who: int, task: Any = None, started: float = 0.0, serial: int = 0
+        self,
+        at: float,
+        what: str,
+        who: int,
+        task: Any = None,
+        started: float = 0.0,
+        serial: int = 0,
     ) -> None:
         self.order += 1
         heapq.heappush(self.later, (at, self.order, what, who, task, started, serial))

@@ -148,7 +148,9 @@ def _s5(initial: int | None) -> Callable[[Maker, int], Numbers]:
         idle = np.cumsum(rng.exponential(0.2, 3000))
         arrivals = (*idle[idle < 300.0].tolist(), *[300.0] * 500)
         work = Work(dist="lognormal", sigma=0.1)
-        quiet = run(PLANT, work, ((make(initial=initial), Load(arrivals=arrivals[:-500])),), seed=seed)
+        quiet = run(
+            PLANT, work, ((make(initial=initial), Load(arrivals=arrivals[:-500])),), seed=seed
+        )
         seen = run(PLANT, work, ((make(initial=initial), Load(arrivals=arrivals)),), seed=seed)
         client = _only(seen)
         return {
