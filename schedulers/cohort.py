@@ -42,7 +42,7 @@ class Cohort:
     def with_answer(self, seen: Observation, value: float, *, streamed: bool) -> Cohort:
         """One more answer, of a member or not: both show how many were in flight."""
         values = (*self.values, value) if self.holds(seen) else self.values
-        peak = seen.in_flight if seen.in_flight > self.peak else self.peak
+        peak = max(self.peak, seen.in_flight)
         return Cohort(
             self.first, self.opened, self.last, self.closed, values, self.lost, peak, streamed
         )

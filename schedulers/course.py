@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from schedulers.baseline import Reading
+from schedulers.decision import Reason
 
 PRECISE = 0.1
 """Standard error of a median above which growth does not speed up."""
@@ -101,3 +102,24 @@ class Course:
         near = self.ceiling is not None and 0.85 * self.ceiling <= limit < 0.98 * self.ceiling
         streak = 0 if near or error > PRECISE else self.streak + 1
         return limit + step, replace(self, streak=streak)
+
+
+def climb(
+    limit: float, course: Course, seen: Reading, tolerance: float, gain: float
+) -> tuple[float, Course, Reason]:
+    """No queue, and the limit was reached: where to, and why."""
+    if seen.clean:
+        course = replace(course, proven=max(course.proven, limit))
+    if course.startup:
+        if seen.clean:
+            return limit * gain, course, Reason.GROWN
+        unsure = seen.pool_error > 0.5 * tolerance
+        return limit, replace(course, startup=unsure), Reason.STEADY
+    course = replace(course, calm=course.calm + 1, hold=max(0, course.hold - 1))
+    if course.resume is not None and limit < 0.97 * course.resume:
+        after = min(course.resume, limit + max(1.0, 0.08 * limit))
+        return after, course, Reason.GROWN
+    if seen.clean and course.due():
+        after, course = course.step(limit, seen.pool_error)
+        return after, course, Reason.GROWN
+    return limit, course, Reason.STEADY

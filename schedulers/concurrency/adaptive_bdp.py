@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from documents.fields import parameter
@@ -18,12 +18,12 @@ from schedulers.concurrency.base import (
     concurrency_law,
     decided,
 )
-from schedulers.course import Course, Trial, Verdict, verify
+from schedulers.course import Course, Trial, Verdict, climb, verify
 from schedulers.decision import Decision, Reason
 from schedulers.law import Fault, Standing
 
 SMALL = 10.0
-"""A limit of so many doubles the tolerance: clients with less yield later, those with more first."""
+"""A limit of so many doubles the tolerance: clients with less yield later, with more sooner."""
 SHALLOWEST = 0.85
 """A cut takes at least this factor."""
 OVERDUE = 0.3
@@ -39,7 +39,7 @@ class AdaptiveState:
     limit: float
     cohort: Cohort
     course: Course
-    baseline: Baseline = Baseline()
+    baseline: Baseline = field(default_factory=Baseline)
     rtt: float | None = None
     last_at: float | None = None
     ended: int = 0
@@ -52,18 +52,17 @@ class AdaptiveBdp:
     """Little's law gives the bandwidth-delay product of an endpoint, X × R without a queue; the
     law finds it from latency alone, one cohort of requests (those *started* in one span) at a time.
 
-    With q the cohort's median log latency, b the baseline (least of upper bounds), e its error and
-    t = ln(1 + tolerance) (1 + 10 / L)::
+    With q the cohort's median log latency, b the baseline, t = ln(1 + tolerance) (1 + 10 / L)::
 
-        congested   q > b + t + z e, or summed evidence over cohorts, or the pooled median
+        congested   q > b + t + z errors, or evidence summed over cohorts, or the pooled median
         cut         L ← L × clamp(1.03 exp(b − q), max_cut, 0.85), not below 0.97 × the proven limit
         grow        start-up: L × startup_gain; below the last cut's limit: + 8 %; else + max(1,
                     0.15 √L), faster where the pooled median is precise and the ceiling far
         verify      Δq / Δln L of a cut under undo_elasticity: no queue; b ← q, the cut is undone
         refused     once an epoch: L ← min(0.85 L, 0.9 in flight)
 
-    No growth unless 0.9 L were in flight. Units: requests and seconds. The reasons, the stability
-    argument and the measurements are on docs/laws/adaptive_bdp.md.
+    No growth unless 0.9 L were in flight. Requests and seconds. Why, how stable and how well:
+    docs/laws/adaptive_bdp.md.
     """
 
     name: ClassVar[str] = "adaptive_bdp"
@@ -77,13 +76,10 @@ class AdaptiveBdp:
             "Where work spreads widely (exponential) and the cliff follows the knee within a tenth "
             "of it, it steps over now and then: 60 to 85 % of the optimum on such small plants."
         ),
+        Fault("Start-up may overshoot a knee by a quarter, once (limit 59 where the knee is 55)."),
         Fault(
-            "No law sees a cliff from afar: start-up may overshoot a knee by a quarter, once "
-            "(limit 59 where 55 is the knee)."
-        ),
-        Fault(
-            "Against others who share the endpoint and tolerate more queue, it yields; among its "
-            "like, shares wander (Jain's index 0.93 in the mean of ten runs of four clients)."
+            "It yields to others who tolerate more queue on a shared endpoint; among its like, "
+            "shares wander (Jain's index 0.93 over ten runs of four clients)."
         ),
     )
 
@@ -165,7 +161,7 @@ class AdaptiveBdp:
         default=0.15,
         minimum=0.01,
         maximum=0.9,
-        help="Fall of latency for the fall of the limit, both relative, under which it is no queue.",
+        help="Fall of latency per fall of the limit, both relative, under which it is no queue.",
     )
     signal: str = parameter(
         default="ttft",
@@ -192,9 +188,9 @@ class AdaptiveBdp:
         latency = seen.measured(self.signal)
         if latency is None:
             return state, None
-        if state.rtt is not None and state.last_at is not None:
-            if seen.started_at - state.last_at > IDLE_TRIPS * state.rtt:
-                return self._paused(state, seen, now)
+        last = seen.started_at if state.last_at is None else state.last_at
+        if state.rtt is not None and seen.started_at - last > IDLE_TRIPS * state.rtt:
+            return self._paused(state, seen, now)
         return self._answered(state, seen, now, latency)
 
     def _refused(
@@ -204,9 +200,8 @@ class AdaptiveBdp:
         if state.cut_at is not None and seen.started_at <= state.cut_at:
             return _lost(state, seen), None
         after = max(float(self.min), min(0.85 * state.limit, 0.9 * seen.in_flight))
-        reason = Reason.TIMED_OUT
-        if seen.kind is OutcomeKind.REJECTED:
-            reason = Reason.REJECTED_BY_ENGINE
+        rejected = seen.kind is OutcomeKind.REJECTED
+        reason = Reason.REJECTED_BY_ENGINE if rejected else Reason.TIMED_OUT
         cut = AdaptiveState(
             after,
             Cohort(_granted(state, seen) + 1, now),
@@ -348,9 +343,9 @@ class AdaptiveBdp:
         self, state: AdaptiveState, seen: Reading, *, overdue: bool
     ) -> tuple[float, Course, Baseline, Reason]:
         limit, course, baseline = state.limit, state.course, seen.after
-        tolerance = self._sense(state).tolerance
+        edge = self._sense(state).tolerance
         if course.trial is not None:
-            verdict = verify(course.trial, limit, seen, tolerance, self.undo_elasticity)
+            verdict = verify(course.trial, limit, seen, edge, self.undo_elasticity)
             if verdict is Verdict.NO_QUEUE:
                 moved = baseline.moved(seen.pool, seen.pool_error)
                 return course.trial.back, course.undone(), moved, Reason.UNDO
@@ -362,7 +357,8 @@ class AdaptiveBdp:
             return limit, course, baseline, Reason.APP_LIMITED
         if seen.congested:
             return self._cut(state, course, seen, overdue=overdue)
-        return self._climb(limit, course, seen, tolerance)
+        after, course, reason = climb(limit, course, seen, edge, self.startup_gain)
+        return after, course, baseline, reason
 
     def _cut(
         self, state: AdaptiveState, course: Course, seen: Reading, *, overdue: bool
@@ -370,10 +366,10 @@ class AdaptiveBdp:
         """Down to where there was no queue, by the baseline or by what was proven before."""
         limit = state.limit
         if limit <= self.min:
-            moved = seen.after.moved(seen.pool, seen.pool_error)
-            waited = replace(course, calm=course.calm + 1)
             if course.calm < 4:
+                waited = replace(course, calm=course.calm + 1)
                 return limit, waited, seen.after, Reason.AT_MINIMUM
+            moved = seen.after.moved(seen.pool, seen.pool_error)
             return limit, replace(course, calm=0, trial=None), moved, Reason.BASELINE_EXPIRED
         after = limit * math.exp(seen.low - seen.depth) * 1.03
         if course.proven < 0.99 * limit:
@@ -384,26 +380,6 @@ class AdaptiveBdp:
             trial = Trial(limit, seen.depth, seen.depth_error, course.startup)
         baseline = replace(seen.after.afresh(), evidence=0.0)
         return after, course.cut(limit, after, self.hold, trial), baseline, Reason.RTT_INFLATED
-
-    def _climb(
-        self, limit: float, course: Course, seen: Reading, tolerance: float
-    ) -> tuple[float, Course, Baseline, Reason]:
-        baseline = seen.after
-        if seen.clean:
-            course = replace(course, proven=max(course.proven, limit))
-        if course.startup:
-            if seen.clean:
-                return limit * self.startup_gain, course, baseline, Reason.GROWN
-            unsure = seen.pool_error > 0.5 * tolerance
-            return limit, replace(course, startup=unsure), baseline, Reason.STEADY
-        course = replace(course, calm=course.calm + 1, hold=max(0, course.hold - 1))
-        if course.resume is not None and limit < 0.97 * course.resume:
-            after = min(course.resume, limit + max(1.0, 0.08 * limit))
-            return after, course, baseline, Reason.GROWN
-        if seen.clean and course.due():
-            after, course = course.step(limit, seen.pool_error)
-            return after, course, baseline, Reason.GROWN
-        return limit, course, baseline, Reason.STEADY
 
     def limit(self, state: AdaptiveState) -> int:
         return int(state.limit)

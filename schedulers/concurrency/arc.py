@@ -44,8 +44,9 @@ class Arc:
         R ≥ μ + deviation × σ, or a refusal         L ← ⌊ratio × L⌋
 
     then μ and σ² take R in with weight ``ewma``. Seconds throughout; a refusal or time-out of a
-    request sent before the last cut is not counted again. Source: Vector, adaptive concurrency
-    controller (its issue 7371 and 3255 tell of the failures below).
+    request sent before the last cut is not counted again. It starts at 2, not at Vector's 1, where
+    a client that never has more than one request out would raise its limit. Source: Vector,
+    adaptive concurrency controller (its issues 7371 and 3255 tell of the failures below).
     """
 
     name: ClassVar[str] = "arc"
@@ -56,7 +57,7 @@ class Arc:
     standing: ClassVar[Standing] = Standing.AVAILABLE
     faults: ClassVar[tuple[Fault, ...]] = (
         Fault(
-            "Starts at 1 and adds 1 a round trip: 39 to 42 s for 2,000 tasks that take 17.8 s on "
+            "Starts low and adds 1 a round trip: 39 to 42 s for 2,000 tasks that take 17.8 s on "
             "the congestion plant."
         ),
         Fault(
@@ -80,7 +81,7 @@ class Arc:
         help="The highest limit.",
     )
     initial: int = parameter(
-        default=1,
+        default=2,
         minimum=1,
         maximum=LIMIT_CEILING,
         unit="requests",

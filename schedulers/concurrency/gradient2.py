@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from documents.fields import parameter
@@ -29,7 +29,7 @@ class Gradient2State:
     """``long`` is the long average in seconds, over ``spans`` spans; ``total`` sums the first."""
 
     limit: float
-    span: Span = Span()
+    span: Span = field(default_factory=Span)
     long: float | None = None
     total: float = 0.0
     spans: int = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from documents.fields import parameter
@@ -28,7 +28,7 @@ class VegasState:
     """``least`` is the no-load latency in seconds; ``since_probe`` counts spans after a probe."""
 
     limit: float
-    span: Span = Span()
+    span: Span = field(default_factory=Span)
     least: float | None = None
     since_probe: int = 0
     probes: int = 0

@@ -2,7 +2,7 @@
 
 It can't know what its own limits would have done to the latencies: where it would have held more
 back, the queue that it saw was still the active law's. Its report says how far the two agree. It
-is asked whenever the active law is, and never else: a tick of its own would be the active law's too.
+is asked whenever the active law is, and at no other time: a tick would step the active law too.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The congestion plant: a server that shares its capacity, with a knee, a cliff and refusals.
 
 Processor sharing. Up to ``capacity`` requests inside run at full speed; up to ``knee`` each takes
-n / capacity times longer, so throughput stands still while latency grows; from there latency climbs
-in a straight line to ``top_s`` (for work of ``base_s``) at ``reject_at``, where throughput falls off
-a cliff; a request that finds ``reject_at`` inside is refused after ``reject_s``.
+n / capacity times longer, so throughput stands still while latency grows; from there latency
+climbs in a straight line to ``top_s`` (for work of ``base_s``) at ``reject_at``, and throughput
+falls off a cliff; a request that finds ``reject_at`` inside is refused after ``reject_s``.
 """
 
 from __future__ import annotations

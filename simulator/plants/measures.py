@@ -22,7 +22,7 @@ def rate(outcome: Outcome, start: float, end: float) -> float:
 
 
 def settle(outcome: Outcome, start: float, end: float, wanted: float) -> float:
-    """Seconds after ``start`` from which 5 s in a row reach 90 % of ``wanted``; infinity if never."""
+    """Seconds after ``start`` until 5 s in a row reach 90 % of ``wanted``; infinity if never."""
     at, window = start, 5.0
     ended = outcome.ended
     while at + window <= end:

@@ -111,7 +111,7 @@ class _Run:
         client.limits.append((load.joins_s, client.limit))
         return client
 
-    def _at(  # noqa: PLR0913 - an event's parts
+    def _at(
         self,
         at: float,
         what: str,

@@ -65,7 +65,7 @@ QUOTA = {"capacity": 10, "knee": 12, "reject_at": 14}
 NO_REFUSAL = Bar("refused", 0, each=True)
 
 
-def _one(  # noqa: PLR0913 - a run's parts
+def _one(
     make: Maker,
     seed: int,
     sigma: float,

@@ -30,8 +30,8 @@ class Work:
     dist: str = parameter(
         default="lognormal",
         choices=DISTRIBUTIONS,
-        help="constant; lognormal (sigma); gamma (shape); bimodal (share, ratio); tokens: lognormal "
-        "prompts and outputs, where base_s is not used.",
+        help="constant; lognormal (sigma); gamma (shape); bimodal (share, ratio); tokens: "
+        "lognormal prompts and outputs, where base_s is not used.",
     )
     sigma: float = parameter(
         default=0.1, minimum=0.0, maximum=3.0, help="Lognormal: spread of the logarithm."
