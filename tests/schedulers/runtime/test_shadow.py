@@ -7,7 +7,7 @@ import dataclasses
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedulers.concurrency.base import ConcurrencyLaw, Observation, OutcomeKind, laws
@@ -27,6 +27,7 @@ def fixed(limit: int) -> ConcurrencyLaw[Any]:
     return Fixed(size=limit)  # type: ignore[call-arg]
 
 
+@settings(deadline=None)  # two laws for each step
 @given(data=st.data(), history=histories(), cls=st.sampled_from(EVERY_LAW))
 def test_a_shadow_of_the_same_law_agrees_at_every_step(
     cls: type[ConcurrencyLaw[Any]], data: st.DataObject, history: History
@@ -43,6 +44,7 @@ def test_a_shadow_of_the_same_law_agrees_at_every_step(
     assert beside.report.steps == len(history)
 
 
+@settings(deadline=None, max_examples=50)
 @given(
     data=st.data(),
     cls=st.sampled_from(EVERY_LAW),
