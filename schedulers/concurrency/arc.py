@@ -57,11 +57,11 @@ class Arc:
     standing: ClassVar[Standing] = Standing.AVAILABLE
     faults: ClassVar[tuple[Fault, ...]] = (
         Fault(
-            "Starts low and adds 1 a round trip: 39 to 42 s for 2,000 tasks that take 17.8 s on "
+            "Starts low and adds 1 a round trip: 37 to 43 s for 2,000 tasks that take 17.8 s on "
             "the congestion plant."
         ),
         Fault(
-            "Its reference follows the congestion: 26 % of the optimum after the capacity halves; "
+            "Its reference follows the congestion: 33 % of the optimum after the capacity halves; "
             "it recovers at once when the capacity returns."
         ),
     )

@@ -56,11 +56,10 @@ class Gradient2:
     standing: ClassVar[Standing] = Standing.AVAILABLE
     faults: ClassVar[tuple[Fault, ...]] = (
         Fault(
-            "The baseline is an average, so an overload that lasts becomes the baseline: past the "
-            "knee it stands still at 57 (61 to 65 % of the optimum on the congestion plant), and "
-            "after the capacity halves it stays collapsed at 18 %."
+            "The baseline is an average, so an overload that lasts becomes the baseline: 62 to 67 % "
+            "of the optimum in the long run on the congestion plant, 29 % over half an hour."
         ),
-        Fault("Ignores refusals: up to 120,000 × 429 in the minute of half the capacity."),
+        Fault("Ignores refusals: over 1,000 × 429 in a minute of half the capacity."),
     )
 
     min: int = parameter(

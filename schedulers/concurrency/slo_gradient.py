@@ -58,7 +58,7 @@ class SloGradient:
         ),
         Fault(
             "Target and work must match: the congestion plant's cliff crosses the default 1 s, "
-            "and the limit saws across it."
+            "and the limit saws across it: 59 to 63 % of the optimum."
         ),
     )
 

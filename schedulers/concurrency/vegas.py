@@ -60,8 +60,8 @@ class Vegas:
     standing: ClassVar[Standing] = Standing.AVAILABLE
     faults: ClassVar[tuple[Fault, ...]] = (
         Fault(
-            "One step of about 1 a span is far too slow for a cliff: 49 % of the optimum after the "
-            "capacity halves, with 2,662 × 429; 48 % in the long run at σ = 0.6."
+            "One step of about 1 a span is far too slow for a cliff: 78 % of the optimum after the "
+            "capacity halves, with 2,266 × 429; 50 % in the long run at σ = 0.6."
         ),
         Fault(
             "A longer route reads as a queue until the next probe: 24 % after 200 ms more. The "
