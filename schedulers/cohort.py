@@ -8,11 +8,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-
-from schedulers.concurrency.base import Observation
+from typing import Protocol
 
 UNFINISHED = 99.0
 """Stands above the logarithm of any latency."""
+
+
+class Seen(Protocol):
+    """What a cohort needs of an Observation."""
+
+    @property
+    def serial(self) -> int: ...
+    @property
+    def started_at(self) -> float: ...
+    @property
+    def in_flight(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +42,14 @@ class Cohort:
     streamed: bool = False
     """Values are times to first token: they say nothing of who is unfinished."""
 
-    def holds(self, seen: Observation) -> bool:
+    def holds(self, seen: Seen) -> bool:
         """Whether that request is a member."""
         if seen.serial > 0:
             return self.first <= seen.serial and (self.last is None or seen.serial <= self.last)
         after = seen.started_at >= self.opened
         return after and (self.closed is None or seen.started_at < self.closed)
 
-    def with_answer(self, seen: Observation, value: float, *, streamed: bool) -> Cohort:
+    def with_answer(self, seen: Seen, value: float, *, streamed: bool) -> Cohort:
         """One more answer, of a member or not: both show how many were in flight."""
         values = (*self.values, value) if self.holds(seen) else self.values
         peak = max(self.peak, seen.in_flight)
@@ -47,7 +57,7 @@ class Cohort:
             self.first, self.opened, self.last, self.closed, values, self.lost, peak, streamed
         )
 
-    def without(self, seen: Observation) -> Cohort:
+    def without(self, seen: Seen) -> Cohort:
         """A request ended that tells nothing; a member is missing then."""
         lost = self.lost + self.holds(seen)
         return Cohort(

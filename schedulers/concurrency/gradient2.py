@@ -56,8 +56,8 @@ class Gradient2:
     standing: ClassVar[Standing] = Standing.AVAILABLE
     faults: ClassVar[tuple[Fault, ...]] = (
         Fault(
-            "The baseline is an average, so an overload that lasts becomes the baseline: 62 to 67 % "
-            "of the optimum in the long run on the congestion plant, 29 % over half an hour."
+            "The baseline is an average, so an overload that lasts becomes the baseline: 62 to "
+            "67 % of the optimum in the long run on the congestion plant, 29 % over half an hour."
         ),
         Fault("Ignores refusals: over 1,000 × 429 in a minute of half the capacity."),
     )
