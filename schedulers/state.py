@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import types
+from functools import cache
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 T = TypeVar("T")
@@ -18,6 +19,8 @@ def state_to_json(state: Any) -> Any:
             for field in dataclasses.fields(state)
         }
     if isinstance(state, tuple):
+        if all(type(item) is float and math.isfinite(item) for item in state):
+            return list(state)
         return [state_to_json(item) for item in state]
     if isinstance(state, float) and not math.isfinite(state):
         raise ValueError(f"{state} is no JSON number; a state says None where it knows nothing")
@@ -38,11 +41,19 @@ def _restore(hint: Any, value: Any) -> Any:
     if get_origin(hint) in (Union, types.UnionType):
         (hint,) = (arg for arg in get_args(hint) if arg is not type(None))
     if get_origin(hint) is tuple:
+        if hint == tuple[float, ...]:
+            return tuple(map(float, value))
         return tuple(_restore(kind, item) for kind, item in _items(get_args(hint), value))
     if isinstance(hint, type) and dataclasses.is_dataclass(hint):
-        hints = get_type_hints(hint)
+        hints = _hints(hint)
         return hint(**{name: _restore(hints[name], item) for name, item in value.items()})
     return hint(value)
+
+
+@cache
+def _hints(cls: type[Any]) -> dict[str, Any]:
+    """Field types; reading annotations costs more than restoring a state."""
+    return get_type_hints(cls)
 
 
 def _items(kinds: tuple[Any, ...], values: list[Any]) -> list[tuple[Any, Any]]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from schedulers.concurrency.base import ConcurrencyLaw, Observation, OutcomeKind
 from schedulers.decision import Decision
@@ -24,12 +24,25 @@ class Permit:
     released: bool = False
 
 
+class Observer(Protocol):
+    """Sees what the limiter does, and changes nothing: a shadow, say."""
+
+    def granted(self, in_flight: int) -> None:
+        """A request was let through; ``in_flight`` counts it."""
+        ...
+
+    def observed(self, seen: Observation, now: float, limit: int) -> None:
+        """The law has learned from this, and now allows ``limit``."""
+        ...
+
+
 class Limiter:
     """Lets as many requests through as the law allows, first come first served.
 
     ``clock`` gives the time that the law sees; ``cost_clock`` what deciding costs; every Decision
-    goes to ``on_decision``. A lower limit lets what is in flight finish; a higher one wakes as
-    many waiters as there is room, and no more. All calls belong to one event loop's thread.
+    goes to ``on_decision``; ``observers`` see what it does and decide nothing. A lower limit lets
+    what is in flight finish; a higher one wakes as many waiters as there is room, and no more. All
+    calls belong to one event loop's thread.
     """
 
     def __init__(
@@ -38,11 +51,13 @@ class Limiter:
         clock: Callable[[], float],
         cost_clock: Callable[[], float] | None = None,
         on_decision: Callable[[Decision], None] | None = None,
+        observers: Sequence[Observer] = (),
     ) -> None:
         self._law = law
         self._clock = clock
         self._cost_clock = cost_clock or clock
         self._on_decision = on_decision
+        self._observers = tuple(observers)
         self._state = law.start()
         self._limit = law.limit(self._state)
         self._until = law.until(self._state)
@@ -136,6 +151,8 @@ class Limiter:
     def _grant(self, now: float) -> Permit:
         self._granted += 1
         self.in_flight += 1
+        for observer in self._observers:
+            observer.granted(self.in_flight)
         return Permit(self._granted, now, self.in_flight)
 
     def _wake(self) -> None:
@@ -159,6 +176,8 @@ class Limiter:
             self.decisions += 1
             if self._on_decision is not None:
                 self._on_decision(decision)
+        for observer in self._observers:
+            observer.observed(seen, now, self._limit)
 
     def _keep_time(self) -> None:
         """Ask the law again once the time has come until which its answer held."""

@@ -93,7 +93,7 @@ def test_a_point_without_laws_is_refused_with_the_points_that_have_some(point: s
         ({}, "must fill at least one decision point"),
         ([], "must fill at least one decision point"),
         ({"concurrency": 3}, "spec.concurrency: must be a mapping with a law"),
-        ({"concurrency": {}}, "known: aimd, fixed, gradient_reference (got None)"),
+        ({"concurrency": {}}, "known: adaptive_bdp, aimd, arc, fixed,"),
         ({"concurrency": {"law": "bbr"}}, "spec.concurrency.law: unknown concurrency law"),
         (
             {"concurrency": {"law": "fixed", "limit": 0}},

@@ -7,7 +7,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from documents.fields import describe
@@ -41,6 +41,7 @@ def test_the_limit_stays_within_its_bounds(
 
 
 @every_law
+@settings(deadline=None)  # a state written and read at every step takes a busy machine over 0.2 s
 @given(data=st.data(), history=histories())
 def test_a_state_survives_json_at_every_step(
     cls: type[Law], data: st.DataObject, history: list[tuple[Observation, float]]

@@ -1,0 +1,400 @@
+"""adaptive_bdp: as many in flight as latency stays at its unqueued level for, and no more."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+from documents.fields import parameter
+from schedulers.baseline import Baseline, Reading, Sense, read
+from schedulers.cohort import Cohort
+from schedulers.concurrency.base import (
+    LIMIT_CEILING,
+    SIGNALS,
+    Observation,
+    OutcomeKind,
+    check_bounds,
+    concurrency_law,
+    decided,
+)
+from schedulers.course import Course, Trial, Verdict, climb, verify
+from schedulers.decision import Decision, Reason
+from schedulers.law import Fault, Standing
+
+SMALL = 10.0
+"""A limit of so many doubles the tolerance: clients with less yield later, with more sooner."""
+SHALLOWEST = 0.85
+"""A cut takes at least this factor."""
+OVERDUE = 0.3
+"""How far beyond what congests a median must be to be called so before it is known."""
+IDLE_TRIPS = 20.0
+"""So many round trips without an answer are a pause, after which only what was proven holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class AdaptiveState:
+    """``rtt`` is the smoothed latency in seconds, ``ended`` how many observations were counted."""
+
+    limit: float
+    cohort: Cohort
+    course: Course
+    baseline: Baseline = field(default_factory=Baseline)
+    rtt: float | None = None
+    last_at: float | None = None
+    ended: int = 0
+    cut_at: float | None = None
+
+
+@concurrency_law
+@dataclass(frozen=True, slots=True)
+class AdaptiveBdp:
+    """Little's law gives the bandwidth-delay product of an endpoint, X × R without a queue; the
+    law finds it from latency alone, one cohort of requests (those *started* in one span) at a time.
+
+    With q the cohort's median log latency, b the baseline, t = ln(1 + tolerance) (1 + 10 / L)::
+
+        congested   q > b + t + z errors, or evidence summed over cohorts, or the pooled median
+        cut         L ← L × clamp(1.03 exp(b − q), max_cut, 0.85), not below 0.97 × the proven limit
+        grow        start-up: L × startup_gain; below the last cut's limit: + 8 %; else + max(1,
+                    0.15 √L), faster where the pooled median is precise and the ceiling far
+        verify      Δq / Δln L of a cut under undo_elasticity: no queue; b ← q, the cut is undone
+        refused     once an epoch: L ← min(0.85 L, 0.9 in flight)
+
+    No growth unless 0.9 L were in flight. Requests and seconds. Why, how stable and how well:
+    docs/laws/adaptive_bdp.md.
+    """
+
+    name: ClassVar[str] = "adaptive_bdp"
+    summary: ClassVar[str] = (
+        "Finds the largest limit without a queue: cohort medians against a baseline that only "
+        "verification can raise; a cut that does not help is undone. The default."
+    )
+    standing: ClassVar[Standing] = Standing.RECOMMENDED
+    faults: ClassVar[tuple[Fault, ...]] = (
+        Fault(
+            "Where work spreads widely or the endpoint is small, and a cliff follows the knee, it "
+            "steps over now and then: 3 of 42 unlisted plants stood at 41 to 62 % of the optimum."
+        ),
+        Fault("Start-up may overshoot a knee by a quarter, once (limit 59 where the knee is 55)."),
+        Fault(
+            "It yields to others who tolerate more queue on a shared endpoint; among its like, "
+            "shares wander (Jain's index 0.93 over ten runs of four clients)."
+        ),
+    )
+
+    min: int = parameter(
+        default=2,
+        minimum=1,
+        maximum=LIMIT_CEILING,
+        unit="requests",
+        help="The lowest limit.",
+    )
+    max: int = parameter(
+        default=256,
+        minimum=1,
+        maximum=LIMIT_CEILING,
+        unit="requests",
+        help="The highest limit.",
+    )
+    initial: int = parameter(
+        default=8,
+        minimum=1,
+        maximum=LIMIT_CEILING,
+        unit="requests",
+        help="The limit before anything was seen; between min and max. Warm: the last good one.",
+    )
+    tolerance: float = parameter(
+        default=0.06,
+        minimum=0.02,
+        maximum=0.5,
+        help="Rise of median latency over the baseline that is no queue yet.",
+    )
+    z_cohort: float = parameter(
+        default=3.3,
+        minimum=1.0,
+        maximum=6.0,
+        unit="standard errors",
+        help="How surely one cohort must stand above that.",
+    )
+    z_epoch: float = parameter(
+        default=2.5,
+        minimum=1.0,
+        maximum=6.0,
+        unit="standard errors",
+        help="How surely all cohorts of one limit must.",
+    )
+    cohort: int = parameter(
+        default=25,
+        minimum=10,
+        maximum=500,
+        unit="requests",
+        help="Fewest requests of a cohort; fewer where the limit is smaller.",
+    )
+    epochs: int = parameter(
+        default=30,
+        minimum=2,
+        maximum=500,
+        unit="bounds",
+        help="How many bounds of the baseline are remembered.",
+    )
+    startup_gain: float = parameter(
+        default=1.25,
+        minimum=1.05,
+        maximum=2.0,
+        help="The factor of a step in start-up, which ends with the first congestion.",
+    )
+    max_cut: float = parameter(
+        default=0.6,
+        minimum=0.2,
+        maximum=0.85,
+        help="The factor of the deepest cut.",
+    )
+    hold: int = parameter(
+        default=4,
+        minimum=0,
+        maximum=100,
+        unit="cohorts",
+        help="Pause between a cut and growth beyond it.",
+    )
+    undo_elasticity: float = parameter(
+        default=0.15,
+        minimum=0.01,
+        maximum=0.9,
+        help="Fall of latency per fall of the limit, both relative, under which it is no queue.",
+    )
+    signal: str = parameter(
+        default="ttft",
+        choices=SIGNALS,
+        help="Which latency is followed.",
+    )
+
+    def __post_init__(self) -> None:
+        check_bounds(self.min, self.initial, self.max)
+
+    def start(self) -> AdaptiveState:
+        initial = float(self.initial)
+        return AdaptiveState(initial, Cohort(1, 0.0), Course(initial))
+
+    def step(
+        self, state: AdaptiveState, seen: Observation, now: float
+    ) -> tuple[AdaptiveState, Decision | None]:
+        if not seen.in_order(now) or seen.kind is OutcomeKind.TICK:
+            return state, None
+        if seen.kind in (OutcomeKind.REJECTED, OutcomeKind.TIMED_OUT):
+            return self._refused(state, seen, now)
+        if seen.kind is not OutcomeKind.OK:
+            return _lost(state, seen), None
+        latency = seen.measured(self.signal)
+        if latency is None:
+            return state, None
+        last = seen.started_at if state.last_at is None else state.last_at
+        if state.rtt is not None and seen.started_at - last > IDLE_TRIPS * state.rtt:
+            return self._paused(state, seen, now)
+        return self._answered(state, seen, now, latency)
+
+    def _refused(
+        self, state: AdaptiveState, seen: Observation, now: float
+    ) -> tuple[AdaptiveState, Decision | None]:
+        """Refusals of requests sent before the last cut are that cut's, and count no more."""
+        if state.cut_at is not None and seen.started_at <= state.cut_at:
+            return _lost(state, seen), None
+        after = max(float(self.min), min(0.85 * state.limit, 0.9 * seen.in_flight))
+        rejected = seen.kind is OutcomeKind.REJECTED
+        reason = Reason.REJECTED_BY_ENGINE if rejected else Reason.TIMED_OUT
+        cut = AdaptiveState(
+            after,
+            Cohort(_granted(state, seen) + 1, now),
+            state.course.cut(state.limit, after, self.hold, None),
+            replace(state.baseline.afresh(), evidence=0.0),
+            state.rtt,
+            now,
+            state.ended + 1,
+            now,
+        )
+        return cut, decided(self, now, state.limit, after, reason, in_flight=seen.in_flight)
+
+    def _paused(
+        self, state: AdaptiveState, seen: Observation, now: float
+    ) -> tuple[AdaptiveState, Decision | None]:
+        """After a pause the world may have changed: back to what was proven, with a new cohort."""
+        after = min(state.limit, max(state.course.proven, float(self.min)))
+        resumed = replace(
+            state,
+            limit=after,
+            cohort=Cohort(_granted(state, seen) + 1, now),
+            baseline=state.baseline.afresh(),
+            last_at=now,
+            ended=state.ended + 1,
+        )
+        if int(after) == int(state.limit):
+            return resumed, None
+        return resumed, decided(
+            self, now, state.limit, after, Reason.APP_LIMITED, in_flight=seen.in_flight
+        )
+
+    def _answered(
+        self, state: AdaptiveState, seen: Observation, now: float, latency: float
+    ) -> tuple[AdaptiveState, Decision | None]:
+        rtt = latency
+        if state.rtt is not None:
+            rtt = state.rtt + 0.1 * (min(latency, 2 * state.rtt) - state.rtt)
+        streamed = self.signal == "ttft" and seen.ttft is not None
+        cohort = state.cohort.with_answer(seen, math.log(latency), streamed=streamed)
+        granted = _granted(state, seen)
+        if cohort.closed is None and self._enough(state, cohort.size(granted), now, rtt):
+            cohort = cohort.close(granted, now)
+        state = AdaptiveState(
+            state.limit,
+            cohort,
+            state.course,
+            state.baseline,
+            rtt,
+            now,
+            state.ended + 1,
+            state.cut_at,
+        )
+        if cohort.closed is None:
+            return state, None
+        sense = self._sense(state)
+        if cohort.settled(now):
+            return self._judge(state, read(state.baseline, cohort.complete(), sense), now, granted)
+        if self._overdue(state, now):
+            least = [math.log(now - cohort.closed)] * cohort.size(granted)
+            reading = read(state.baseline, least, sense, overdue=True)
+            return self._judge(state, reading, now, granted, overdue=True)
+        if cohort.abandoned(now, 8.0 * rtt):
+            values = sorted(cohort.values)
+            return self._judge(state, read(state.baseline, values, sense), now, granted)
+        return state, None
+
+    def _enough(self, state: AdaptiveState, size: int, now: float, rtt: float) -> bool:
+        """A cohort takes 0.6 round trips and its number of requests, or two round trips."""
+        trips = (now - state.cohort.opened) / rtt
+        usual = 16 if state.course.startup else int(state.limit)
+        return trips >= 0.6 and (
+            size >= min(self.cohort, max(10, usual)) or (trips >= 2.0 and size >= 8)
+        )
+
+    def _sense(self, state: AdaptiveState) -> Sense:
+        tolerance = math.log(1.0 + self.tolerance)
+        return Sense(
+            self.z_cohort,
+            self.z_epoch,
+            self.epochs,
+            tolerance * (1.0 + SMALL / state.limit),
+            0.5 * tolerance,
+            state.course.startup,
+        )
+
+    def _overdue(self, state: AdaptiveState, now: float) -> bool:
+        """Half of a cohort is out for so long that its median, unknown yet, is surely too high."""
+        low = state.baseline.low
+        if low is None or state.course.trial is not None:
+            return False
+        size = max(1, state.cohort.size(state.cohort.first))
+        error = 1.253 * (state.baseline.spread or OVERDUE) / math.sqrt(size)
+        edge = low + self._sense(state).tolerance + OVERDUE + self.z_cohort * error
+        return state.cohort.overdue(now, edge)
+
+    def _judge(
+        self,
+        state: AdaptiveState,
+        seen: Reading,
+        now: float,
+        granted: int,
+        *,
+        overdue: bool = False,
+    ) -> tuple[AdaptiveState, Decision]:
+        after, course, baseline, reason = self._conclude(state, seen, overdue=overdue)
+        after = max(float(self.min), min(float(self.max), after))
+        if after > state.limit:
+            course = course.grown()
+        if after > state.limit and reason is not Reason.UNDO:
+            baseline = baseline.ended(self._sense(state))
+        if reason is Reason.GROWN and after == state.limit:
+            reason = Reason.AT_MAXIMUM
+        cut_at = now if after < state.limit else state.cut_at
+        found = AdaptiveState(
+            after,
+            Cohort(granted + 1, now),
+            course,
+            baseline,
+            state.rtt,
+            now,
+            state.ended,
+            cut_at,
+        )
+        return found, decided(
+            self,
+            now,
+            state.limit,
+            after,
+            reason,
+            median=math.exp(seen.value),
+            error=seen.error,
+            pooled=math.exp(seen.pool),
+            baseline=math.exp(seen.low),
+            evidence=seen.after.evidence,
+            peak=state.cohort.peak,
+        )
+
+    def _conclude(
+        self, state: AdaptiveState, seen: Reading, *, overdue: bool
+    ) -> tuple[float, Course, Baseline, Reason]:
+        limit, course, baseline = state.limit, state.course, seen.after
+        edge = self._sense(state).tolerance
+        if course.trial is not None:
+            verdict = verify(course.trial, limit, seen, edge, self.undo_elasticity)
+            if verdict is Verdict.NO_QUEUE:
+                moved = baseline.moved(seen.pool, seen.pool_error)
+                return course.trial.back, course.undone(), moved, Reason.UNDO
+            if verdict is Verdict.QUEUE:
+                course = replace(course, trial=None)
+            elif verdict is Verdict.OPEN and seen.congested and course.calm < 3:
+                return limit, replace(course, calm=course.calm + 1), baseline, Reason.PROBE
+        if state.cohort.peak < 0.9 * int(limit):
+            return limit, course, baseline, Reason.APP_LIMITED
+        if seen.congested:
+            return self._cut(state, course, seen, overdue=overdue)
+        after, course, reason = climb(limit, course, seen, edge, self.startup_gain)
+        return after, course, baseline, reason
+
+    def _cut(
+        self, state: AdaptiveState, course: Course, seen: Reading, *, overdue: bool
+    ) -> tuple[float, Course, Baseline, Reason]:
+        """Down to where there was no queue, by the baseline or by what was proven before."""
+        limit = state.limit
+        if limit <= self.min:
+            if course.calm < 4:
+                waited = replace(course, calm=course.calm + 1)
+                return limit, waited, seen.after, Reason.AT_MINIMUM
+            moved = seen.after.moved(seen.pool, seen.pool_error)
+            return limit, replace(course, calm=0, trial=None), moved, Reason.BASELINE_EXPIRED
+        after = limit * math.exp(seen.low - seen.depth) * 1.03
+        if course.proven < 0.99 * limit:
+            after = max(after, 0.97 * course.proven)
+        after = max(float(self.min), min(SHALLOWEST * limit, max(self.max_cut * limit, after)))
+        trial = course.trial
+        if trial is None and not overdue:
+            trial = Trial(limit, seen.depth, seen.depth_error, course.startup)
+        baseline = replace(seen.after.afresh(), evidence=0.0)
+        return after, course.cut(limit, after, self.hold, trial), baseline, Reason.RTT_INFLATED
+
+    def limit(self, state: AdaptiveState) -> int:
+        return int(state.limit)
+
+    def until(self, state: AdaptiveState) -> float:  # noqa: ARG002
+        return math.inf
+
+    def bounds(self) -> tuple[int, int]:
+        return self.min, self.max
+
+
+def _granted(state: AdaptiveState, seen: Observation) -> int:
+    """Permits granted up to now; a host that doesn't count them has granted what ended or runs."""
+    return seen.granted or state.ended + seen.in_flight
+
+
+def _lost(state: AdaptiveState, seen: Observation) -> AdaptiveState:
+    return replace(state, cohort=state.cohort.without(seen), ended=state.ended + 1)

@@ -1,0 +1,1 @@
+"""Plants: small servers in virtual time, on which concurrency laws are judged."""
