@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from controlplane.catalogue.forms import YamlForm
+from controlplane.catalogue.views.cells import as_yaml
 from controlplane.catalogue.views.removal import remove
 from controlplane.catalogue.views.versions import context_of, saved_words, show_version
 from controlplane.gates import badge as drawing
@@ -53,7 +54,7 @@ def new(request: HttpRequest) -> HttpResponse:
     return _editor(request, None)
 
 
-@page(Right.CATALOGUE_WRITE)
+@page()
 @require_http_methods(["GET", "POST"])
 def edit(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     return _editor(request, _own(request, pk))
@@ -81,8 +82,8 @@ def detail(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     return render(request, "gates/detail.html", context)
 
 
-@page(Right.RUNS_WRITE)
 @require_POST
+@page(Right.RUNS_WRITE)
 def run(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     """Run it now and lead to the run; 409 with the reasons when it can't be."""
     gate = _own(request, pk)
@@ -185,5 +186,7 @@ def _editor(request: HttpRequest, gate: Gate | None) -> HttpResponse:
         "form": form,
         "next": gate.latest.number + 1 if gate else 1,
         "missing": missing(request.team),
+        "may_write": request.actor.may(Right.CATALOGUE_WRITE),
+        "yaml": as_yaml(base),
     }
     return render(request, "gates/edit.html", context, status=422 if form.is_bound else 200)
