@@ -18,7 +18,7 @@ from measurement.proportion import Share
 from measurement.quantiles import minimum_n, percentile
 from measurement.sample import Sample
 from measurement.slo import Slo
-from measurement.thresholds import AT_MOST, Kind, Threshold, plain
+from measurement.thresholds import AT_MOST, SIGNS, Kind, Threshold, plain
 
 _VERB = {PASS: "Passes", FAIL: "Fails", INCONCLUSIVE: "Inconclusive"}
 
@@ -133,9 +133,10 @@ def _number(threshold: Threshold, run: _Run) -> ThresholdVerdict:
         because = f"Inconclusive because the run has no {threshold.measured.title}."
         return _made(threshold, {"outcome": INCONCLUSIVE, "because": because})
     outcome = PASS if _COMPARE[threshold.operator](value, threshold.limit) else FAIL
+    known, asked = threshold.measured, f"{SIGNS[threshold.operator]} {plain(threshold.limit)}"
     because = (
-        f"{_VERB[outcome]} because the {threshold.measured.title} was {value:,.2f} "
-        f"{threshold.measured.unit}, where {threshold.operator} {plain(threshold.limit)} is asked."
+        f"{_VERB[outcome]} because the {known.title} was {value:,.2f} {known.unit}, where {asked} "
+        "is asked."
     )
     facts = {"outcome": outcome, "because": because, "n": run.part.offered, "needed": 0}
     return _made(threshold, facts, value=value)

@@ -15,6 +15,8 @@ from documents.problem import DocumentError, Problem
 from measurement.objectives import METRICS
 
 AT_MOST, AT_LEAST = ("<", "<="), (">", ">=")
+SIGNS = {"<": "<", "<=": "≤", ">": ">", ">=": "≥"}
+"""Operators as sentences write them."""
 SMALLEST_SHARE = 0.00001
 """No number of requests shows a share to be 0 or 1, so a limit keeps this far from both."""
 
@@ -107,7 +109,7 @@ class Threshold:
         of = "" if self.percent is None else f"P{plain(self.percent)} of "
         share = known.kind is Kind.SHARE
         limit = f"{plain(round(100 * self.limit, 9))} %" if share else plain(self.limit)
-        return f"{of}{known.title} {self.operator} {limit} {known.unit}".rstrip()
+        return f"{of}{known.title} {SIGNS[self.operator]} {limit} {known.unit}".rstrip()
 
 
 def parse_all(given: object, *, path: str = "thresholds") -> tuple[Threshold, ...]:

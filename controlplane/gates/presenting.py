@@ -11,7 +11,8 @@ from django.utils.translation import gettext_lazy
 from controlplane.gates.judging import settle
 from controlplane.gates.models import GateRun
 from controlplane.runs.verdicts import FINAL
-from measurement.thresholds import KNOWN, Kind, Threshold
+from loadtest.gate_reports.cases import objective_sentence
+from measurement.thresholds import SIGNS, Kind, Threshold, plain
 
 WORDS = {
     **FINAL,
@@ -80,7 +81,7 @@ def _objective(found: Mapping[str, Any]) -> dict[str, Any]:
         "asked": f"≥ {percent(found['target'])}",
         "n": found["n"],
         "effective_n": found["effective_n"],
-        "because": "",
+        "because": objective_sentence(found),
     }
 
 
@@ -90,11 +91,8 @@ def _threshold(threshold: Threshold, found: Mapping[str, Any]) -> dict[str, Any]
     written = percent if shared else number
     low, high = found.get("lower"), found.get("upper")
     bounds = "" if low is None or high is None else _between(written(low), written(high))
-    if threshold.percent is not None and found.get("share") is not None:
-        bounds = _("%(share)s within: %(bounds)s") % {
-            "share": percent(found["share"]),
-            "bounds": bounds,
-        }
+    if threshold.percent is not None and bounds:
+        bounds = _("%(bounds)s within") % {"bounds": bounds}
     return {
         "name": str(threshold),
         "sub": threshold.label,
@@ -110,14 +108,22 @@ def _threshold(threshold: Threshold, found: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _asked(threshold: Threshold) -> str:
-    return f"{threshold.operator} {_value(threshold, threshold.limit)}"
+    shared = threshold.measured.kind is Kind.SHARE
+    limit = percent(threshold.limit) if shared else f"{plain(threshold.limit)} {_unit(threshold)}"
+    return f"{SIGNS[threshold.operator]} {limit}"
 
 
 def _value(threshold: Threshold, value: float | None) -> str:
     if value is None:
         return "–"
-    known = KNOWN[threshold.metric]
-    return percent(value) if known.kind is Kind.SHARE else f"{number(value)} {known.unit}"
+    if threshold.measured.kind is Kind.SHARE:
+        return percent(value)
+    return f"{number(value)} {_unit(threshold)}"
+
+
+def _unit(threshold: Threshold) -> str:
+    """Short enough for a column."""
+    return threshold.measured.unit.replace("requests/", "req/").replace("tokens/", "tok/")
 
 
 def percent(share: float | None) -> str:

@@ -26,37 +26,45 @@ def snippets(gate: Gate, server: str) -> list[Snippet]:
     """The gate's own, with this server's address."""
     spec = GateDocument.parse(gate.latest.document).spec
     minutes = math.ceil((spec.duration_s + spec.drain_s) / 60) + QUEUE_MIN
-    command = command_of(gate.slug, server, minutes)
+    words = command_of(gate.slug, server, minutes)
     return [
         Snippet(
             "github",
             "GitHub Actions",
             "Save as .github/workflows/headway.yml. Put the token into the repository's secret "
             "HEADWAY_TOKEN, and what pip shall install into its variable HEADWAY_PACKAGE.",
-            _GITHUB.format(slug=gate.slug, command=command, minutes=minutes + 5),
+            _GITHUB.format(slug=gate.slug, command=_folded(words, 10), minutes=minutes + 5),
         ),
         Snippet(
             "gitlab",
             "GitLab CI",
             "Add to .gitlab-ci.yml. Put the token into the masked CI/CD variable HEADWAY_TOKEN, "
             "and what pip shall install into HEADWAY_PACKAGE.",
-            _GITLAB.format(slug=gate.slug, command=command, minutes=minutes + 5),
+            _GITLAB.format(slug=gate.slug, command=_folded(words, 6), minutes=minutes + 5),
         ),
         Snippet(
             "shell",
             "Any shell",
             "Read the token into the environment first; it never stands on the command line.",
-            f'read -rs HEADWAY_TOKEN && export HEADWAY_TOKEN\n{command}\necho "exit code $?"\n',
+            "read -rs HEADWAY_TOKEN && export HEADWAY_TOKEN\n"
+            + " \\\n  ".join(words)
+            + '\necho "exit code $?"\n',
         ),
     ]
 
 
-def command_of(slug: str, server: str, minutes: int) -> str:
-    """The one command that each of them runs."""
-    return (
-        f"headway gate run {slug} --server {server} --timeout {minutes}m"
-        " --junit headway.xml --json headway.json --markdown headway.md"
-    )
+def command_of(slug: str, server: str, minutes: int) -> list[str]:
+    """The one command that each of them runs, in lines that fit a page."""
+    return [
+        f"headway gate run {slug}",
+        f"--server {server} --timeout {minutes}m",
+        "--junit headway.xml --json headway.json --markdown headway.md",
+    ]
+
+
+def _folded(words: list[str], indent: int) -> str:
+    """A YAML scalar that folds to one line."""
+    return ">-\n" + "\n".join(" " * indent + line for line in words)
 
 
 _GITHUB = """\

@@ -46,16 +46,18 @@ def _run(run: GateRun) -> Case:
 
 def _objectives(run: GateRun) -> Iterator[Case]:
     for row in run["objectives"]:
-        yield Case(f"objective: {row['label']}", row["outcome"], _sentence(row))
+        yield Case(f"objective: {row['label']}", row["outcome"], objective_sentence(row))
 
 
-def _sentence(row: Mapping[str, Any]) -> str:
+def objective_sentence(row: Mapping[str, Any]) -> str:
+    """An objective's verdict, from its JSON, in words."""
     if not row["n"]:
         return "No request has an outcome."
     values = (row["attainment"] or 0.0, row["lower"], row["upper"], row["target"])
     share, lower, upper, target = percents(*values)
+    met = "had no error" if row["metric"] == "error" else f"met {row['label']}"
     return (
-        f"{share} of {row['n']:,} offered requests met {row['label']}; the target is {target}, "
+        f"{share} of {row['n']:,} offered requests {met}; the target is {target}, "
         f"and the one-sided 95 % bounds are {lower} and {upper}."
     )
 

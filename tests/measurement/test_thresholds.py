@@ -86,8 +86,8 @@ def test_every_fault_is_told_at_its_place_and_none_may_stand_twice() -> None:
     ("text", "label"),
     [
         ("ttft_ms: p(95)<800", "P95 of TTFT < 800 ms"),
-        ("attainment>=0.99", "attainment >= 99 %"),
-        ("errors<=0.01", "error rate <= 1 %"),
+        ("attainment>=0.99", "attainment ≥ 99 %"),
+        ("errors<=0.01", "error rate ≤ 1 %"),
         ("goodput_rps>5", "goodput > 5 requests/s"),
     ],
 )
