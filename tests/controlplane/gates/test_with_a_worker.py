@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -28,9 +29,9 @@ from tests.controlplane.runs.test_with_a_worker import (  # noqa: F401 - fixture
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(180)]
 
-# Two slots that send when they are free, and a patient TTFT objective, so that other work on the
-# machine seldom makes the run invalid; where it does, rightly, the gate is called once more.
-LOAD: dict[str, Any] = {"arrivals": {"process": "closed", "concurrency": 2}, "duration_s": 4}
+# A patient TTFT objective, and a worker that goes first where it may: so other work on the machine
+# seldom makes the run invalid. Where it does, rightly, the gate is called once more.
+LOAD: dict[str, Any] = {"arrivals": {"process": "constant", "rate": 25}, "duration_s": 3}
 TRIES, INVALID = 4, 13
 PATIENT = {"metric": "ttft_ms", "max": 30_000}
 HOPELESS = {"metric": "e2e_ms", "max": 0.01}
@@ -46,12 +47,14 @@ def ci(
     actor: Actor,
     launch: Any,
     engine: str,  # noqa: F811
-    celery_worker: object,  # noqa: F811
+    celery_worker: subprocess.Popen[bytes],  # noqa: F811
     live_server: Any,
     tmp_path: Path,
 ) -> Callable[..., tuple[int, str]]:
     """``ci(*objectives, thresholds=…)``: keep a gate, call it as CI does; its code and output."""
     Endpoint.objects.filter(pk=launch.endpoint.pk).update(base_url=engine)
+    with contextlib.suppress(PermissionError):
+        os.setpriority(os.PRIO_PGRP, celery_worker.pid, -10)
     scopes = ["read", "runs:write"]
     _token, secret = create_token(actor=actor, name="ci", scopes=scopes, expires_at=None)
 
