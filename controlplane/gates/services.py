@@ -9,7 +9,7 @@ from django.db import transaction
 
 from controlplane import egress
 from controlplane.catalogue.services import lines
-from controlplane.catalogue.services.writing import Guard, unguarded
+from controlplane.catalogue.services.writing import Guard, note, unguarded
 from controlplane.gates.documents import GateDocument, check_overrides
 from controlplane.gates.models import Gate, GateRun, GateVersion
 from controlplane.runs import launch
@@ -54,6 +54,7 @@ def start(*, actor: Actor, gate: Gate, overrides: Mapping[str, Any] | None = Non
         raise TargetNotAllowed(error.problems) from None
     with transaction.atomic():
         run = runs.start(actor=actor, launch=asked)
+        note(actor, "run_gate", gate, run=str(run.pk), version=version.number, **replaced)
         return GateRun.objects.create(run=run, version=version, overrides=replaced)
 
 

@@ -64,6 +64,8 @@ def test_a_run_of_a_gate_is_a_run_of_its_newest_version(actor: Actor, gate: Gate
     gate_run = services.start(actor=actor, gate=gate)
     assert (gate_run.version.number, gate_run.run.seed) == (2, 8)
     assert gate_run.run.scenario["duration_s"] == 60
+    entry = AuditEntry.objects.get(verb="run_gate")
+    assert entry.detail == {"run": str(gate_run.pk), "version": 2}
     assert str(gate_run.run.slo_version) == "v1"
 
 
