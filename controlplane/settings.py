@@ -51,6 +51,7 @@ INSTALLED_APPS = [
     "controlplane.teams",
     "controlplane.catalogue",
     "controlplane.runs",
+    "controlplane.gates",
     "controlplane.dashboard",
     "controlplane.api",
 ]

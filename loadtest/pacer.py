@@ -8,11 +8,13 @@ stall of the client can't lower the load it claims. The closed-loop pacer owns s
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from loadtest.arrivals.base import ClosedLoop
 from loadtest.schedule import Job, Schedule
+from loadtest.workloads.base import Shape
 
 DROP_AFTER = 1.0
 """Seconds late, for the client's own cause, after which a request is not worth sending."""
@@ -108,11 +110,14 @@ class ClosedPacer:
         self._launch = launch
         self._now = now
         self._turn = 0
+        self._ahead: deque[tuple[int, Shape, str]] = deque()
         self._timers: dict[int, asyncio.Handle] = {}
         self._over = False
 
     async def run(self) -> None:
+        # All slots are due at once when the run begins; their words are written before it does.
         for slot in range(self._schedule.slots):
+            self._prepare()
             self._due(slot, 0.0)
         await asyncio.sleep(max(0.0, self._schedule.duration - self._now()))
         self._over = True
@@ -140,7 +145,15 @@ class ClosedPacer:
             self._timers[key] = asyncio.get_running_loop().call_later(wait, self._start, key, at)
             return
         del self._timers[key]
+        if not self._ahead:
+            self._prepare()
+        index, shape, prompt = self._ahead.popleft()
+        self._launch(Job(index, at, shape), prompt)
+        asyncio.get_running_loop().call_soon(self._prepare)
+
+    def _prepare(self) -> None:
+        """Draw the next request and write its prompt, while there is time."""
         index = self._schedule.index(self._turn)
         self._turn += 1
-        job = Job(index, at, self._schedule.shape(index))
-        self._launch(job, self._schedule.prompt(job))
+        shape = self._schedule.shape(index)
+        self._ahead.append((index, shape, self._schedule.prompt(Job(index, 0.0, shape))))

@@ -76,12 +76,12 @@ class SloKind(Resource):
     serializer_class = out.SloOut
 
     def create(self, body: dict[str, Any]) -> Slo:
-        with _inside(body) as document:
+        with inside(body) as document:
             return lines.save_slo(actor=self.actor, document=document).line
 
     def replace(self, row: Slo, body: dict[str, Any]) -> Slo:
         guard = self.guard()
-        with _inside(body) as document:
+        with inside(body) as document:
             return lines.save_slo(actor=self.actor, line=row, document=document, guard=guard).line
 
 
@@ -91,12 +91,12 @@ class PolicyKind(Resource):
     serializer_class = out.PolicyOut
 
     def create(self, body: dict[str, Any]) -> Policy:
-        with _inside(body) as document:
+        with inside(body) as document:
             return lines.save_policy(actor=self.actor, document=document).line
 
     def replace(self, row: Policy, body: dict[str, Any]) -> Policy:
         guard = self.guard()
-        with _inside(body) as document:
+        with inside(body) as document:
             return lines.save_policy(
                 actor=self.actor, line=row, document=document, guard=guard
             ).line
@@ -124,7 +124,7 @@ def _credential(body: dict[str, Any]) -> tuple[Secret | None, bool]:
 
 
 @contextmanager
-def _inside(body: dict[str, Any]) -> Iterator[Any]:
+def inside(body: dict[str, Any]) -> Iterator[Any]:
     """The body's document; its faults are told as the caller sees them, below ``document``."""
     problems = list(unknown_keys(body, ("document",)))
     if "document" not in body:

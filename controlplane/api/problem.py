@@ -14,9 +14,11 @@ from rest_framework.views import exception_handler
 
 from controlplane.api.authentication import REMEDY
 from controlplane.catalogue.services.removal import InUse
+from controlplane.gates.services import TargetNotAllowed
 from documents.problem import DocumentError
 
 CONTENT_TYPE = "application/problem+json"
+_KINDS: dict[type, str] = {TargetNotAllowed: "target-not-allowed"}
 
 
 class Conflict(APIException):
@@ -45,7 +47,7 @@ def handle(error: Exception, context: dict[str, Any]) -> Response | None:
     """DRF's hook. What it does not know goes on to Django and becomes a logged 500."""
     context["request"].accepted_renderer = JSONRenderer()  # whatever the answer would have been
     if isinstance(error, DocumentError):
-        return _invalid(error)
+        return _invalid(error, _KINDS.get(type(error), "invalid-document"))
     if isinstance(error, InUse):
         return problem(409, "in-use", str(error))
     if isinstance(error, Http404):
@@ -89,11 +91,11 @@ def pointer(path: str) -> str:
     return "#/" + "/".join(parts)
 
 
-def _invalid(error: DocumentError) -> Response:
+def _invalid(error: DocumentError, kind: str) -> Response:
     told = [{"pointer": pointer(one.path), "detail": str(one)} for one in error.problems]
     count = len(told)
     detail = f"{count} thing{'s' if count != 1 else ''} to put right; see errors."
-    return problem(422, "invalid-document", detail, told)
+    return problem(422, kind, detail, told)
 
 
 def _words(error: APIException) -> str:

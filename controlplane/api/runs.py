@@ -178,17 +178,10 @@ class OneRun(RunView):
     @extend_schema(parameters=[WAIT], responses={200: RunOut, 404: ProblemOut})
     def get(self, request: Request, run_id: uuid.UUID) -> Response:
         run = self.find(run_id)
-        if run.is_live and (seconds := _seconds(request.query_params.get("wait", "0"))):
-            self._wait(run, seconds)
+        if run.is_live and (longest := seconds(request.query_params.get("wait", "0"))):
+            wait_for(run, longest)
             run = self.find(run_id)
         return Response(self.shown(run))
-
-    def _wait(self, run: Run, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
-        """Until the run has ended, or for that long."""
-        deadline = clock() + seconds
-        row = Run.objects.filter(pk=run.pk)
-        while clock() < deadline and row.filter(status__in=LIVE).exists():
-            time.sleep(min(LOOK_EVERY, max(0.0, deadline - clock())))
 
 
 class CancelRun(RunView):
@@ -217,12 +210,21 @@ class RunWindows(RunView):
         return self.get_paginated_response(WindowOut(page, many=True).data)
 
 
-def _seconds(text: str) -> float:
+def wait_for(run: Run, longest: float, clock: Callable[[], float] = time.monotonic) -> None:
+    """Until the run has ended, or for that long."""
+    deadline = clock() + longest
+    row = Run.objects.filter(pk=run.pk)
+    while clock() < deadline and row.filter(status__in=LIVE).exists():
+        time.sleep(min(LOOK_EVERY, max(0.0, deadline - clock())))
+
+
+def seconds(text: str) -> float:
+    """What ``?wait=`` says."""
     try:
-        seconds = float(text)
+        given = float(text)
     except ValueError:
-        seconds = -1.0
-    if not 0 <= seconds <= LONGEST_WAIT:
+        given = -1.0
+    if not 0 <= given <= LONGEST_WAIT:
         wanted = f"must be a number of seconds from 0 to {LONGEST_WAIT:g}"
         raise DocumentError([Problem("wait", text, wanted)])
-    return seconds
+    return given

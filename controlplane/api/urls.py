@@ -6,7 +6,7 @@ from django.urls import URLPattern, path
 from drf_spectacular.views import SpectacularAPIView
 
 from controlplane.api import catalogue as kinds
-from controlplane.api import runs
+from controlplane.api import gates, runs
 from controlplane.api import serializers as given
 from controlplane.api.authentication import BearerAuthentication, PageSession
 from controlplane.api.permissions import SignedIn
@@ -48,6 +48,13 @@ urlpatterns = [
     *_versions(kinds.SloKind, "slos"),
     *_kind(kinds.PolicyKind, given.DocumentIn, "policies"),
     *_versions(kinds.PolicyKind, "policies"),
+    *_kind(gates.GateKind, given.DocumentIn, "gates"),
+    *_versions(gates.GateKind, "gates"),
+    path("gates/<str:ref>/runs", gates.GateRuns.as_view(), name="gate-runs"),
+    path("gates/<str:ref>/runs/<uuid:run_id>", gates.OneGateRun.as_view(), name="gate-run"),
+    path(
+        "gates/<str:ref>/runs/<uuid:run_id>/junit", gates.GateRunJunit.as_view(), name="gate-junit"
+    ),
     path("runs", runs.Runs.as_view(), name="runs"),
     path("runs/<uuid:run_id>", runs.OneRun.as_view(), name="run"),
     path("runs/<uuid:run_id>/cancel", runs.CancelRun.as_view(), name="run-cancel"),

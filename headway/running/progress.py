@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import Any, TextIO
 
 from loadtest.conclusion import Conclusion
@@ -55,10 +56,14 @@ class Progress:
 
 def describe(news: News, duration: float) -> str:
     """Elapsed, left, offered, in flight, attainment, TTFT P99, errors."""
-    totals = news.totals
-    left = max(0.0, duration - news.at)
+    return line(news.at, news.totals, duration)
+
+
+def line(at: float, totals: Mapping[str, Any], duration: float) -> str:
+    """The same of a run that someone else watches."""
+    left = max(0.0, duration - at)
     return (
-        f"{min(news.at, 1e6):5.0f} s"
+        f"{min(at, 1e6):5.0f} s"
         f" · {f'{left:.0f} s left' if left else 'draining'}"
         f" · offered {totals['offered']:,}"
         f" · in flight {totals['in_flight']:,}"
@@ -69,7 +74,7 @@ def describe(news: News, duration: float) -> str:
     )
 
 
-def _waiting(totals: dict[str, Any]) -> str:
+def _waiting(totals: Mapping[str, Any]) -> str:
     return f" · held {totals['waiting']:,}" if totals["waiting"] else ""
 
 

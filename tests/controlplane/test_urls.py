@@ -14,6 +14,8 @@ from django.urls import URLResolver, get_resolver, reverse
 from controlplane.catalogue.documents import EndpointDocument, TenantDocument
 from controlplane.catalogue.examples import POLICY, SLO
 from controlplane.catalogue.services import endpoints, lines, tenants, workloads
+from controlplane.gates.examples import example
+from controlplane.gates.services import save_gate
 from controlplane.runs.models import Run
 from controlplane.teams.rights import Actor
 from controlplane.teams.services import create_token
@@ -39,7 +41,7 @@ API = sorted(name for name in TABLE if name.startswith("api:"))
 
 
 def address(name: str, ref: object) -> str:
-    given = {"pk": ref, "run_id": ref, "ref": str(ref), "number": 1, "form": "csv"}
+    given = {"pk": ref, "run_id": ref, "ref": str(ref), "number": 1, "form": "csv", "slug": "g"}
     wanted = {key: given[key] for key in TABLE[name]}
     if name == "runs:samples":
         wanted["form"] = "csv"
@@ -75,13 +77,15 @@ def owned(operator: Actor) -> dict[str, uuid.UUID]:
         seed=1,
         created_by=operator.user,
     )
+    document = example(operator.team)
+    made["gate"] = save_gate(actor=operator, document=document).line
     return {word: row.pk for word, row in made.items()}
 
 
 def object_of(name: str, owned: dict[str, uuid.UUID]) -> uuid.UUID:
     """Which object an address is about; an unknown one fails, so that it is added above."""
-    if name.startswith("runs:"):
-        return owned["run"]
+    if name.startswith(("runs:", "gates:")):
+        return owned[name.partition("s:")[0]]
     (word,) = (word for word in owned if name.partition(":")[2].split("_")[0].split("-")[0] == word)
     return owned[word]
 
@@ -139,6 +143,7 @@ def test_ones_own_object_does(
     else:
         answer = page_as(viewer).get(path)
     stored_elsewhere = name in {"runs:samples", "runs:windows", "runs:trace", "runs:summary"}
+    stored_elsewhere |= name in {"api:gate-run", "api:gate-junit"}  # the gate has none yet
     assert answer.status_code in ({200, 404} if stored_elsewhere else {200, 405})
 
 

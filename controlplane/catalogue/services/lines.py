@@ -1,4 +1,4 @@
-"""SLOs and policies: lines of immutable versions. Saving a changed document adds a version."""
+"""Lines of immutable versions: SLOs, policies, gates. A changed document adds a version."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any, Generic, TypeVar
 from django.db import transaction
 
 from controlplane.catalogue import documents
-from controlplane.catalogue.models import Policy, PolicyVersion, Slo, SloVersion
+from controlplane.catalogue.models import Owned, Policy, PolicyVersion, Slo, SloVersion, Version
 from controlplane.catalogue.services.writing import Guard, free_slug, may_write, note, unguarded
 from controlplane.teams.rights import Actor
 from documents.problem import DocumentError, Problem
 
-L = TypeVar("L", Slo, Policy)
-V = TypeVar("V", SloVersion, PolicyVersion)
+L = TypeVar("L", bound=Owned)
+V = TypeVar("V", bound=Version)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,34 +28,37 @@ class Saved(Generic[L, V]):
 
 
 @dataclass(frozen=True, slots=True)
-class _Kind(Generic[L, V]):
+class Kind(Generic[L, V]):
+    """A sort of line: its rows, and the parser that makes a document canonical."""
+
     noun: str
     line: type[L]
     version: type[V]
     parse: Callable[[object], Mapping[str, Any]]
 
 
-_SLO = _Kind("slo", Slo, SloVersion, documents.parse_slo)
-_POLICY = _Kind("policy", Policy, PolicyVersion, documents.parse_policy)
+_SLO = Kind("slo", Slo, SloVersion, documents.parse_slo)
+_POLICY = Kind("policy", Policy, PolicyVersion, documents.parse_policy)
 
 
 def save_slo(
     *, actor: Actor, document: object, line: Slo | None = None, guard: Guard = unguarded
 ) -> Saved[Slo, SloVersion]:
     """A new SLO, or with ``line`` its next version; an equal document adds none."""
-    return _save(_SLO, actor, line, document, guard)
+    return save(_SLO, actor, line, document, guard)
 
 
 def save_policy(
     *, actor: Actor, document: object, line: Policy | None = None, guard: Guard = unguarded
 ) -> Saved[Policy, PolicyVersion]:
     """A new policy, or with ``line`` its next version; an equal document adds none."""
-    return _save(_POLICY, actor, line, document, guard)
+    return save(_POLICY, actor, line, document, guard)
 
 
-def _save(
-    kind: _Kind[L, V], actor: Actor, line: L | None, given: object, guard: Guard
+def save(
+    kind: Kind[L, V], actor: Actor, line: L | None, given: object, guard: Guard = unguarded
 ) -> Saved[L, V]:
+    """The next version of the line, or a new line with its first; an equal document adds none."""
     verb = f"create_{kind.noun}" if line is None else f"change_{kind.noun}"
     may_write(actor, verb, kind.noun, line.name if line else "")
     document = dict(kind.parse(given))

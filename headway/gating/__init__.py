@@ -1,0 +1,1 @@
+"""What ``headway gate`` is made of: a server asked patiently, a run waited for, its reports."""
