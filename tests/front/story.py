@@ -306,8 +306,13 @@ TENANTS = [
         "attainment": share,
         "shed": shed,
         "token_share": tokens,
-        "ttft_ms": {"p99": ttft},
-        "tpot_ms": {"p99": 43.1},
+        "low": share - 0.002,
+        "high": share + 0.001,
+        "target": 0.99,
+        "ttft_p99_ms": ttft,
+        "tpot_p99_ms": 43.1,
+        "ttft_rough_ms": None,
+        "tpot_rough_ms": None,
     }
     for name, tier, offered, share, shed, tokens, ttft in (
         ("assistant", "vip", 11208, 0.9981, 0, 0.382, 588),

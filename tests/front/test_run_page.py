@@ -216,3 +216,19 @@ def test_a_worker_that_falls_silent_is_said_to_be_stale(
     assert page.locator(".conn").inner_text().startswith("Stale · data 4")
     fake.send(story.frame(51, since=50))
     page.get_by_text("The data are getting old.").wait_for(state="hidden")
+
+
+def test_a_tenants_latencies_are_in_its_row_and_grey_where_n_is_too_small(
+    fake: Fake, open_page: Open, story: Story
+) -> None:
+    frame = story.frame(50)
+    rough = {"ttft_p99_ms": None, "ttft_rough_ms": 588}
+    frame["tenants"] = [frame["tenants"][0] | rough, *frame["tenants"][1:]]
+    fake.pages[PATH] = pages.run_page(story, seq=50, first=False)
+    fake.backfill = lambda _since: frame
+    page = open_page(PATH)
+    rows = page.locator("#tenants tbody tr")
+    rows.nth(3).wait_for()
+    assert rows.nth(1).locator("td").all_inner_texts()[5:7] == ["622 ms", "43.1 ms"]
+    few = rows.nth(0).locator(".muted", has_text="588 ms")
+    assert few.get_attribute("title") == "n too small"
