@@ -18,7 +18,7 @@ import { say } from "./words.js";
  * @typedef {import("./chart/paint.js").Mark} Mark
  * @typedef {import("./chart/paint.js").Span} Span
  * @typedef {{title: string, sub: string, unit: string, series: Series[], marks: Mark[], y: {min?: number, max?: number}, height: number, sync: string | null, log: boolean, xName: string, xText: (value: number) => string, xTicks: ((range: [number, number], width: number) => number[]), onDraw: (u: any) => void}} Options
- * @typedef {{x: number[], columns: (number | null)[][], weak: (boolean[] | null)[], bands: import("./chart/paint.js").Band[], spans: Span[], range: [number, number], divergence?: import("./chart/paint.js").Divergence | null}} Data
+ * @typedef {{x: number[], columns: (number | null)[][], weak: (boolean[] | null)[], bands: import("./chart/paint.js").Band[], spans: Span[], range: [number, number], latest?: number, divergence?: import("./chart/paint.js").Divergence | null}} Data
  */
 
 const TABLE_MS = 1000;
@@ -127,7 +127,7 @@ export class Chart {
 
   /** @param {number | null | undefined} index */
   read(index) {
-    this.legend.read(index, this.data.columns, this.data.weak);
+    this.legend.read(index, this.data.columns, this.data.weak, this.data.latest);
   }
 
   build() {

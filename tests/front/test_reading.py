@@ -49,6 +49,32 @@ def test_arrow_keys_move_the_cursor_and_its_values_are_read_out(page: Page, stor
     assert figure.locator(".legend b").nth(2).inner_text() == p99(story, 0)
 
 
+def test_without_a_cursor_the_newest_closed_cohort_is_read_out(page: Page, story: Story) -> None:
+    closed = [row for row in range(len(story.cohorts)) if not story.cohorts[row][1]]
+    assert closed[-1] < len(story.cohorts) - 1
+    figure = page.locator("#figure-ttft")
+    assert figure.locator(".legend b").nth(2).inner_text() == p99(story, closed[-1])
+    figure.locator(".plot").focus()
+    page.keyboard.press("End")
+    assert figure.locator(".legend b").nth(2).inner_text() == p99(story, len(story.cohorts) - 1)
+    page.keyboard.press("Escape")
+    assert figure.locator(".legend b").nth(2).inner_text() == p99(story, closed[-1])
+    flying = page.locator("#figure-in_flight .legend b").first
+    assert flying.inner_text() == f"{story.events[-1][1]:.1f}"
+
+
+def test_while_every_cohort_is_open_none_is_read_out(
+    fake: Fake, open_page: Open, story: Story
+) -> None:
+    frame = story.frame(30)
+    frame["cohorts"]["rows"] = [[row[0], 1, *row[2:]] for row in frame["cohorts"]["rows"]]
+    fake.pages[PATH] = pages.run_page(story, seq=30, first=False)
+    fake.backfill = lambda _since: frame
+    page = open_page(PATH)
+    page.locator("#figure-in_flight .legend b", has_text=".").first.wait_for()
+    assert page.locator("#figure-ttft .legend b").all_inner_texts() == ["–"] * 3
+
+
 def test_figures_share_one_cursor(page: Page, story: Story) -> None:
     page.locator("#figure-ttft .plot").focus()
     page.keyboard.press("Home")
