@@ -232,3 +232,28 @@ def test_a_tenants_latencies_are_in_its_row_and_grey_where_n_is_too_small(
     assert rows.nth(1).locator("td").all_inner_texts()[5:7] == ["622 ms", "43.1 ms"]
     few = rows.nth(0).locator(".muted", has_text="588 ms")
     assert few.get_attribute("title") == "n too small"
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [("running", "No decision yet."), ("done", "No decision was made.")],
+)
+def test_a_run_without_decisions_says_whether_one_can_still_come(
+    fake: Fake, open_page: Open, story: Story, status: str, words: str
+) -> None:
+    frame = story.frame(50, status=status) | {"decisions": []}
+    fake.pages[PATH] = pages.run_page(story, seq=50, status=status, first=False)
+    fake.backfill = lambda _since: frame
+    page = open_page(PATH)
+    page.locator("#decisions td", has_text=words).wait_for()
+    assert page.locator("#trace-limit .fig-sum").inner_text() == words
+
+
+def test_decisions_that_moved_nothing_are_not_said_to_be_missing(
+    fake: Fake, open_page: Open, story: Story
+) -> None:
+    held = [one for one in story.decisions if one["before"] == one["after"]][:1]
+    frame = story.frame(50, status="done") | {"decisions": held}
+    fake.pages[PATH] = pages.run_page(story, seq=50, status="done", first=False)
+    fake.backfill = lambda _since: frame
+    open_page(PATH).locator("#decisions td", has_text="The limit has not moved").wait_for()
