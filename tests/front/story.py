@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-NEEDED = 368
+NEEDED = {"p50": 6, "p95": 72, "p99": 368}
 STEP = 10
 EVENTS = ["t", "in_flight", "in_flight_max", "limit", "running", "waiting", "kv_percent"]
 LATENCIES = [f"{name}_p{q}" for name in ("ttft", "tpot", "e2e") for q in (50, 95, 99)]
@@ -27,9 +27,8 @@ def _line(key: str, label: str, color: str = "s1", dash: str = "none", **more: A
 
 def _three(name: str, digits: int) -> list[Json]:
     return [
-        _line(f"{name}_p50", "P50", dash="p50", d=digits),
-        _line(f"{name}_p95", "P95", dash="p95", d=digits),
-        _line(f"{name}_p99", "P99", dash="p99", d=digits, grey_under_n=NEEDED),
+        _line(f"{name}_{q}", q.upper(), dash=q, d=digits, grey_under_n=least)
+        for q, least in NEEDED.items()
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 from controlplane.runs import tables
 from controlplane.runs.frames import figures
@@ -73,3 +74,11 @@ def test_the_made_up_tenants_have_the_fields_of_a_real_one() -> None:
         "tpot_rough_ms": 41.3,
     }
     assert all(set(tenant) == set(row) for tenant in TENANTS)
+
+
+def test_percentiles_are_grey_under_the_same_n_in_both() -> None:
+    def needed(page: dict[str, Any]) -> dict[str, int | None]:
+        series = [one for figure in page["figures"] for one in figure["series"]]
+        return {one["key"]: one.get("grey_under_n") for one in series if "_p" in one["key"]}
+
+    assert needed(FIGURES) == needed(PAGE)

@@ -75,6 +75,22 @@ def test_while_every_cohort_is_open_none_is_read_out(
     assert page.locator("#figure-ttft .legend b").all_inner_texts() == ["–"] * 3
 
 
+def test_a_percentile_of_too_few_is_grey_in_the_read_out(
+    fake: Fake, open_page: Open, story: Story
+) -> None:
+    frame = story.frame(story.seconds)
+    frame["cohorts"]["rows"] = [[*row[:2], 71, *row[3:]] for row in frame["cohorts"]["rows"]]
+    fake.pages[PATH] = pages.run_page(story, seq=30, first=False)
+    fake.backfill = lambda _since: frame
+    page = open_page(PATH)
+    page.locator("#figure-ttft .legend b", has_text="ms").first.wait_for()
+    for name in ("ttft", "tpot", "e2e"):
+        weak = page.locator(f"#figure-{name} .legend b").evaluate_all(
+            "all => all.map((one) => one.classList.contains('weak'))"
+        )
+        assert weak == [False, True, True]
+
+
 def test_figures_share_one_cursor(page: Page, story: Story) -> None:
     page.locator("#figure-ttft .plot").focus()
     page.keyboard.press("Home")
