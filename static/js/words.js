@@ -12,6 +12,7 @@ const english = {
   at: "{time}: {values}", value: "{label} {value}", tooSmall: "n too small",
   noData: "no data", warmUp: "warm-up", nothingYet: "Nothing measured yet",
   meets: "meets", misses: "misses", unsure: "not sure yet", noObjective: "no objective",
+  notJudged: "not judged",
   interval: "interval", target: "target", effective: "{n}, eff. {m}", range: "{low} – {high} {unit}",
   intervalOf: "95 % interval {low} to {high} {unit}", perCent: "{v} %",
   live: "Live", connecting: "Connecting", retrying: "Reconnecting in {s} s", stale: "Stale",

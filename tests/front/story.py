@@ -212,7 +212,11 @@ def verdict(*, live: bool, seconds: int) -> Json:
 def tile(id_: str, title: str, value: float, text: str, unit: str, **more: Any) -> Json:
     base: Json = {"id": id_, "title": title, "value": value, "text": text, "unit": unit}
     base |= {"n": 31905, "n_text": "31,905", "effective_n": None, "target": None, "spark": []}
-    return base | {"target_text": None, "bad": "above", "status": "none", "enough": True} | more
+    return (
+        base
+        | {"target_text": None, "bad": "above", "status": "none", "enough": True, "judged": True}
+        | more
+    )
 
 
 def tiles(story: Story, seconds: int) -> list[Json]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from controlplane.runs import tables
+from controlplane.runs import tables, tiles
 from controlplane.runs.frames import figures
 from controlplane.runs.models import Run
 from controlplane.runs.panels.base import every
-from tests.front.story import COHORTS, EVENTS, FIGURES, TENANTS
+from tests.front.story import COHORTS, EVENTS, FIGURES, TENANTS, Story
 
 SLO = {
     "apiVersion": "headway/v1",
@@ -82,3 +82,10 @@ def test_percentiles_are_grey_under_the_same_n_in_both() -> None:
         return {one["key"]: one.get("grey_under_n") for one in series if "_p" in one["key"]}
 
     assert needed(FIGURES) == needed(PAGE)
+
+
+def test_the_made_up_tiles_have_only_fields_of_a_real_one() -> None:
+    real = {tile["id"]: set(tile) for tile in tiles.tiles(Run(live={}), [], None)}
+    made_up = Story(seconds=30).frame(30)["tiles"]
+    assert [tile["id"] for tile in made_up] == list(real)
+    assert all(set(tile) <= real[tile["id"]] for tile in made_up)

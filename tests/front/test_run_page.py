@@ -257,3 +257,19 @@ def test_decisions_that_moved_nothing_are_not_said_to_be_missing(
     fake.pages[PATH] = pages.run_page(story, seq=50, status="done", first=False)
     fake.backfill = lambda _since: frame
     open_page(PATH).locator("#decisions td", has_text="The limit has not moved").wait_for()
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_tiles_of_an_invalid_run_are_neutral_and_say_that_they_are_not_judged(
+    fake: Fake, open_page: Open, story: Story, monkeypatch: pytest.MonkeyPatch, scripts: bool
+) -> None:
+    frame = story.frame(50, status="done")
+    frame["tiles"] = [tile | {"status": "none", "judged": False} for tile in frame["tiles"]]
+    monkeypatch.setattr(story, "frame", lambda *_, **__: frame)
+    fake.pages[PATH] = pages.run_page(story, seq=50, status="done")
+    page = open_page(PATH, java_script_enabled=scripts)
+    heads = page.locator("#tiles .tile h3")
+    said = [heads.nth(i).locator("span").nth(1).inner_text() for i in range(6)]
+    judged, free = "not judged", "no objective"
+    assert said == [judged, free, judged, judged, free, free]
+    assert page.locator('#tiles .tile:not([data-v="none"])').count() == 0
