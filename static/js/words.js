@@ -39,7 +39,7 @@ const english = {
   promptTotal: "Prompt tokens", outputTotal: "Output tokens", duration: "Duration",
   lengths: "Mean {mean}, longest {longest}.", lengthsSampled: "Mean {mean}, longest {longest} of the requests looked at.",
   rateSaid: "Mean {mean}, at most {most}, counted in steps of {step} s.",
-  rate: "Rate", requestsPerSecond: "requests per second", scheduled: "Scheduled", bucket: "Tokens",
+  rate: "Rate", requestsPerSecond: "requests per second", scheduled: "Scheduled", bucket: "Tokens", andMore: "{low} and more",
   promptTokens: "Prompt length", outputTokens: "Output length", requests: "Requests", tokens: "tokens",
   statusChanged: "{word}, {state}. {because}",
 };
