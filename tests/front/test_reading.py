@@ -182,3 +182,24 @@ def test_every_control_has_a_name(page: Page) -> None:
         .map((e) => e.outerHTML.slice(0, 120))"""
     )
     assert unnamed == []
+
+
+HEADS = """() => [...document.querySelectorAll('#tiles h3')].map((head) => {
+  const [title] = head.children;
+  return [title.scrollWidth <= title.clientWidth, head.clientHeight < 25];
+})"""
+
+
+@pytest.mark.parametrize(("width", "one_line"), [(390, 0), (680, 0), (1280, 1), (1440, 1)])
+def test_no_title_of_a_tile_is_cut(
+    fake: Fake, open_page: Open, story: Story, width: int, one_line: int
+) -> None:
+    frame = story.frame(story.seconds)
+    longest = [one | {"status": "warn" if one["target"] else "none"} for one in frame["tiles"]]
+    fake.pages[PATH] = pages.run_page(story, seq=30, first=False)
+    fake.backfill = lambda _since: frame | {"tiles": longest}
+    page = open_page(PATH, width=width)
+    page.locator("#tiles .state", has_text="not sure yet").nth(2).wait_for()
+    heads = page.evaluate(HEADS)
+    assert len(heads) == 6
+    assert all(whole and (flat or not one_line) for whole, flat in heads)
