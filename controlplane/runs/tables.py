@@ -97,10 +97,17 @@ def tenants(run: Run, targets: Callable[[str], float] | None) -> list[dict[str, 
                 "low": final.get("low"),
                 "high": final.get("high"),
                 "target": targets(name) if targets else None,
-                "ttft_p99_ms": (final.get("ttft_ms") or {}).get("p99"),
-                "tpot_p99_ms": (final.get("tpot_ms") or {}).get("p99"),
+                **_p99("ttft", final),
+                **_p99("tpot", final),
                 "shed": row["shed"],
                 "token_share": row["output_tokens"] / total if total else None,
             }
         )
     return rows
+
+
+def _p99(metric: str, final: Mapping[str, Any]) -> dict[str, float | None]:
+    """The report's P99, and the rough one where n is too small for it."""
+    found = final.get(f"{metric}_ms") or {}
+    rough = (found.get("rough") or {}).get("p99")
+    return {f"{metric}_p99_ms": found.get("p99"), f"{metric}_rough_ms": rough}

@@ -1,7 +1,8 @@
 """The six numbers on top of a run's page, each with its interval, n, target and course.
 
 They read what measurement has computed: the report once there is one, else the live totals. A
-tile's status is the verdict on its objective, so that no tile can contradict the verdict.
+tile's status is the verdict on its objective, so that no tile can contradict the verdict: where
+the run is invalid, nothing of it is judged.
 """
 
 from __future__ import annotations
@@ -68,14 +69,16 @@ def tiles(run: Run, cohorts: Sequence[Row], slo: Slo | None) -> list[dict[str, A
     """All six, in the order of the page."""
     facts: Facts = run.summary or run.live.get("totals") or {}
     judged = judgement_of(run)
-    return [
-        _tile(ATTAINMENT, _attainment(facts, judged, cohorts, slo)),
-        _tile(GOODPUT, _goodput(facts, cohorts)),
-        _tile(TTFT, _latency("ttft", facts, judged, cohorts, slo)),
-        _tile(TPOT, _latency("tpot", facts, judged, cohorts, slo)),
-        _tile(REFUSED, _share(cohorts, "refused")),
-        _tile(ERRORS, _share(cohorts, "failed")),
+    seen = [
+        (ATTAINMENT, _attainment(facts, judged, cohorts, slo)),
+        (GOODPUT, _goodput(facts, cohorts)),
+        (TTFT, _latency("ttft", facts, judged, cohorts, slo)),
+        (TPOT, _latency("tpot", facts, judged, cohorts, slo)),
+        (REFUSED, _share(cohorts, "refused")),
+        (ERRORS, _share(cohorts, "failed")),
     ]
+    invalid = judged.get("outcome") == "invalid"
+    return [_tile(look, reading, invalid=invalid) for look, reading in seen]
 
 
 def _attainment(facts: Facts, judged: Facts, cohorts: Sequence[Row], slo: Slo | None) -> Reading:
@@ -148,7 +151,7 @@ def _spark(rows: Sequence[Row], key: str, scale: float = 1.0) -> list[float | No
     return [None if value is None else round(value * scale, 6) for value in values]
 
 
-def _tile(look: Look, seen: Reading) -> dict[str, Any]:
+def _tile(look: Look, seen: Reading, *, invalid: bool) -> dict[str, Any]:
     lowest, highest = _range(look, seen)
     sign = "≥" if look.bad == "below" else "≤"
     target = None if seen.target is None else f"{sign} {look.text(seen.target)} {look.unit}"
@@ -170,7 +173,8 @@ def _tile(look: Look, seen: Reading) -> dict[str, Any]:
         "bad": look.bad,
         "min": lowest,
         "max": highest,
-        "status": seen.status,
+        "status": "none" if invalid else seen.status,
+        "judged": not invalid,
         "enough": seen.enough,
         "spark": list(seen.spark),
     }

@@ -17,8 +17,8 @@ import { say } from "./words.js";
  * @typedef {{label: string, color: string, dash?: string, width?: number, step?: boolean, bars?: boolean, fill?: number, d?: number}} Series
  * @typedef {import("./chart/paint.js").Mark} Mark
  * @typedef {import("./chart/paint.js").Span} Span
- * @typedef {{title: string, sub: string, unit: string, series: Series[], marks: Mark[], y: {min?: number, max?: number}, height: number, sync: string | null, log: boolean, xName: string, xText: (value: number) => string, xTicks: ((range: [number, number], width: number) => number[]), onDraw: (u: any) => void}} Options
- * @typedef {{x: number[], columns: (number | null)[][], weak: (boolean[] | null)[], bands: import("./chart/paint.js").Band[], spans: Span[], range: [number, number], divergence?: import("./chart/paint.js").Divergence | null}} Data
+ * @typedef {{title: string, sub: string, unit: string, series: Series[], marks: Mark[], y: {min?: number, max?: number}, height: number, sync: string | null, log: boolean, xName: string, xText: (value: number) => string, axisText: (value: number) => string, xTicks: ((range: [number, number], width: number) => number[]), onDraw: (u: any) => void}} Options
+ * @typedef {{x: number[], columns: (number | null)[][], weak: (boolean[] | null)[], bands: import("./chart/paint.js").Band[], spans: Span[], range: [number, number], latest?: number, divergence?: import("./chart/paint.js").Divergence | null}} Data
  */
 
 const TABLE_MS = 1000;
@@ -34,7 +34,7 @@ export class Chart {
    */
   constructor(figure, options) {
     /** @type {Options} */
-    this.options = { sub: "", unit: "", marks: [], y: {}, height: 150, sync: null, log: false, xName: say("time"), xText: clock, xTicks: timeTicks, onDraw: () => {}, ...options };
+    this.options = { sub: "", unit: "", marks: [], y: {}, height: 150, sync: null, log: false, xName: say("time"), xText: clock, axisText: options.xText ?? clock, xTicks: timeTicks, onDraw: () => {}, ...options };
     /** @type {Data} */
     this.data = { x: [], columns: options.series.map(() => []), weak: options.series.map(() => null), bands: [], spans: [], range: [0, 60] };
     this.legend = legend(this.options.series, this.options.unit);
@@ -127,7 +127,7 @@ export class Chart {
 
   /** @param {number | null | undefined} index */
   read(index) {
-    this.legend.read(index, this.data.columns, this.data.weak);
+    this.legend.read(index, this.data.columns, this.data.weak, this.data.latest);
   }
 
   build() {

@@ -45,7 +45,13 @@ export class Figure {
       return least == null ? null : n.map((count) => count != null && count < least);
     });
     const bands = (spec.bands ?? []).map((band) => ({ low: table.column(band.low), high: table.column(band.high), color: band.color }));
-    this.chart.draw({ x: table.t.slice(), columns, weak, bands, spans: this.spans(columns, warmUp), range });
+    this.chart.draw({ x: table.t.slice(), columns, weak, bands, spans: this.spans(columns, warmUp), range, latest: this.latest() });
+  }
+
+  /** The newest row that will not change: a cohort is still open while an answer of it is out. */
+  latest() {
+    const { spec, table } = this;
+    return spec.source === "cohorts" ? table.column("open").findLastIndex((open) => !open) : table.t.length - 1;
   }
 
   /**

@@ -20,7 +20,7 @@ let waiting;
 /** @param {string} id @param {string} title */
 function lengths(id, title) {
   const xTicks = (/** @type {[number, number]} */ [low, high], /** @type {number} */ width) => nice(low, high, Math.max(2, width / 90)).ticks.filter((x) => x >= low && x <= high);
-  return new Chart($(id), { title, sub: say("tokens"), height: 120, y: { min: 0 }, xName: say("bucket"), xText: (x) => num(x), xTicks, series: [{ label: say("requests"), color: "s1", fill: 0.35, bars: true, width: 1 }] });
+  return new Chart($(id), { title, sub: say("tokens"), height: 120, y: { min: 0 }, xName: say("bucket"), xText: (x) => num(x), axisText: (x) => num(x), xTicks, series: [{ label: say("requests"), color: "s1", fill: 0.35, bars: true, width: 1 }] });
 }
 const rate = new Chart($("preview-rate"), { title: say("rate"), sub: say("requestsPerSecond"), unit: "/s", height: 150, y: { min: 0 }, series: [{ label: say("scheduled"), color: "s1", step: true, fill: 0.14, d: 1 }] });
 const prompt = lengths("preview-prompt", say("promptTokens"));
@@ -31,10 +31,12 @@ function drawLengths(chart, bars, mean, exact) {
   const x = bars.map(({ low }) => low);
   const first = bars[0]?.low ?? 0;
   const width = bars.length > 1 ? bars[1].low - first : Math.max(1, first / 8);
-  const last = (bars[bars.length - 1]?.low ?? 0) + width;
-  chart.draw({ x, columns: [bars.map(({ count }) => count)], weak: [null], bands: [], spans: [], range: bars.length > 1 ? [first, last] : [Math.max(0, first - 4 * width), first + 5 * width] });
-  const longest = bars[bars.length - 1]?.high ?? 0;
-  chart.summarise(bars.length ? say(exact ? "lengths" : "lengthsSampled", { mean: num(mean), longest: num(longest) }) : "");
+  const end = bars[bars.length - 1];
+  const last = (end?.low ?? 0) + width;
+  const more = bars.length > 1 && end.high >= last ? say("andMore", { low: num(end.low) }) : "";
+  chart.options.xText = (at) => (more && at === end.low ? more : num(at));
+  chart.draw({ x, columns: [bars.map(({ count }) => count)], weak: [null], bands: [], spans: more ? [{ from: end.low, to: last, kind: "more", label: more }] : [], range: bars.length > 1 ? [first, last] : [Math.max(0, first - 4 * width), first + 5 * width] });
+  chart.summarise(end ? say(exact ? "lengths" : "lengthsSampled", { mean: num(mean), longest: num(end.high) }) : "");
 }
 
 /** @param {Preview} seen */

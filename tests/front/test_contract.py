@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
+from controlplane.runs import tables, tiles
 from controlplane.runs.frames import figures
+from controlplane.runs.models import Run
 from controlplane.runs.panels.base import every
-from tests.front.story import COHORTS, EVENTS, FIGURES
+from tests.front.story import COHORTS, EVENTS, FIGURES, TENANTS, Story
 
 SLO = {
     "apiVersion": "headway/v1",
@@ -53,3 +56,36 @@ def test_the_made_up_run_has_the_figures_and_columns_of_a_real_one() -> None:
     assert {figure["id"] for figure in FIGURES["figures"]} == {panel.name for panel in every()}
     assert set(EVENTS) == set(PAGE["event_columns"])
     assert set(COHORTS) <= set(PAGE["cohort_columns"])
+
+
+def test_the_made_up_tenants_have_the_fields_of_a_real_one() -> None:
+    counted = {"offered": 4, "met": 3, "missed": 1, "shed": 0, "output_tokens": 9}
+    final = {"tenant": "a", "ttft_ms": {"p99": 632.4}, "tpot_ms": {"rough": {"p99": 41.3}}}
+    run = Run(
+        scenario={},
+        live={"counts": {"tenants": {"a": counted}}},
+        summary={"tenants": [final]},
+    )
+    (row,) = tables.tenants(run, None)
+    assert {name: row[name] for name in row if name.endswith("_ms")} == {
+        "ttft_p99_ms": 632.4,
+        "ttft_rough_ms": None,
+        "tpot_p99_ms": None,
+        "tpot_rough_ms": 41.3,
+    }
+    assert all(set(tenant) == set(row) for tenant in TENANTS)
+
+
+def test_percentiles_are_grey_under_the_same_n_in_both() -> None:
+    def needed(page: dict[str, Any]) -> dict[str, int | None]:
+        series = [one for figure in page["figures"] for one in figure["series"]]
+        return {one["key"]: one.get("grey_under_n") for one in series if "_p" in one["key"]}
+
+    assert needed(FIGURES) == needed(PAGE)
+
+
+def test_the_made_up_tiles_have_only_fields_of_a_real_one() -> None:
+    real = {tile["id"]: set(tile) for tile in tiles.tiles(Run(live={}), [], None)}
+    made_up = Story(seconds=30).frame(30)["tiles"]
+    assert [tile["id"] for tile in made_up] == list(real)
+    assert all(set(tile) <= real[tile["id"]] for tile in made_up)

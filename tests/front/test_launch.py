@@ -29,6 +29,34 @@ def test_the_load_is_drawn_before_it_runs(form: Fake, open_page: Open) -> None:
     assert counts == [bar["count"] for bar in PREVIEW["prompt_lengths"]]
 
 
+WRITTEN = """(() => {
+  window.written = [];
+  const fill = CanvasRenderingContext2D.prototype.fillText;
+  CanvasRenderingContext2D.prototype.fillText = function (text, ...at) {
+    window.written.push(text);
+    return fill.call(this, text, ...at);
+  };
+})()"""
+
+
+@pytest.mark.parametrize(("longest", "labelled"), [(2_802, True), (979, False)])
+def test_the_bar_of_all_that_lies_beyond_the_axis_says_so(
+    form: Fake, open_page: Open, longest: int, labelled: bool
+) -> None:
+    *bars, last = PREVIEW["prompt_lengths"]
+    form.preview = lambda: (200, PREVIEW | {"prompt_lengths": [*bars, last | {"high": longest}]})
+    page = open_page("/runs/new/")
+    page.add_init_script(WRITTEN)
+    page.goto(f"{form.origin}/runs/new/")
+    figure = page.locator("#preview-prompt")
+    figure.get_by_text(f"longest {longest:,}").wait_for()
+    page.wait_for_timeout(100)
+    assert ("940 and more" in page.evaluate("window.written")) is labelled
+    figure.get_by_role("button", name="Table").click()
+    row = figure.locator("tbody tr").last.locator("td").first
+    assert row.inner_text() == ("940 and more" if labelled else "940")
+
+
 def test_a_change_is_drawn_and_a_fault_stands_beside_its_field(form: Fake, open_page: Open) -> None:
     page = open_page("/runs/new/")
     page.get_by_text("1,213 requests").first.wait_for()

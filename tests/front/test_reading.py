@@ -49,6 +49,48 @@ def test_arrow_keys_move_the_cursor_and_its_values_are_read_out(page: Page, stor
     assert figure.locator(".legend b").nth(2).inner_text() == p99(story, 0)
 
 
+def test_without_a_cursor_the_newest_closed_cohort_is_read_out(page: Page, story: Story) -> None:
+    closed = [row for row in range(len(story.cohorts)) if not story.cohorts[row][1]]
+    assert closed[-1] < len(story.cohorts) - 1
+    figure = page.locator("#figure-ttft")
+    assert figure.locator(".legend b").nth(2).inner_text() == p99(story, closed[-1])
+    figure.locator(".plot").focus()
+    page.keyboard.press("End")
+    assert figure.locator(".legend b").nth(2).inner_text() == p99(story, len(story.cohorts) - 1)
+    page.keyboard.press("Escape")
+    assert figure.locator(".legend b").nth(2).inner_text() == p99(story, closed[-1])
+    flying = page.locator("#figure-in_flight .legend b").first
+    assert flying.inner_text() == f"{story.events[-1][1]:.1f}"
+
+
+def test_while_every_cohort_is_open_none_is_read_out(
+    fake: Fake, open_page: Open, story: Story
+) -> None:
+    frame = story.frame(30)
+    frame["cohorts"]["rows"] = [[row[0], 1, *row[2:]] for row in frame["cohorts"]["rows"]]
+    fake.pages[PATH] = pages.run_page(story, seq=30, first=False)
+    fake.backfill = lambda _since: frame
+    page = open_page(PATH)
+    page.locator("#figure-in_flight .legend b", has_text=".").first.wait_for()
+    assert page.locator("#figure-ttft .legend b").all_inner_texts() == ["–"] * 3
+
+
+def test_a_percentile_of_too_few_is_grey_in_the_read_out(
+    fake: Fake, open_page: Open, story: Story
+) -> None:
+    frame = story.frame(story.seconds)
+    frame["cohorts"]["rows"] = [[*row[:2], 71, *row[3:]] for row in frame["cohorts"]["rows"]]
+    fake.pages[PATH] = pages.run_page(story, seq=30, first=False)
+    fake.backfill = lambda _since: frame
+    page = open_page(PATH)
+    page.locator("#figure-ttft .legend b", has_text="ms").first.wait_for()
+    for name in ("ttft", "tpot", "e2e"):
+        weak = page.locator(f"#figure-{name} .legend b").evaluate_all(
+            "all => all.map((one) => one.classList.contains('weak'))"
+        )
+        assert weak == [False, True, True]
+
+
 def test_figures_share_one_cursor(page: Page, story: Story) -> None:
     page.locator("#figure-ttft .plot").focus()
     page.keyboard.press("Home")
@@ -140,3 +182,24 @@ def test_every_control_has_a_name(page: Page) -> None:
         .map((e) => e.outerHTML.slice(0, 120))"""
     )
     assert unnamed == []
+
+
+HEADS = """() => [...document.querySelectorAll('#tiles h3')].map((head) => {
+  const [title] = head.children;
+  return [title.scrollWidth <= title.clientWidth, head.clientHeight < 25];
+})"""
+
+
+@pytest.mark.parametrize(("width", "one_line"), [(390, 0), (680, 0), (1280, 1), (1440, 1)])
+def test_no_title_of_a_tile_is_cut(
+    fake: Fake, open_page: Open, story: Story, width: int, one_line: int
+) -> None:
+    frame = story.frame(story.seconds)
+    longest = [one | {"status": "warn" if one["target"] else "none"} for one in frame["tiles"]]
+    fake.pages[PATH] = pages.run_page(story, seq=30, first=False)
+    fake.backfill = lambda _since: frame | {"tiles": longest}
+    page = open_page(PATH, width=width)
+    page.locator("#tiles .state", has_text="not sure yet").nth(2).wait_for()
+    heads = page.evaluate(HEADS)
+    assert len(heads) == 6
+    assert all(whole and (flat or not one_line) for whole, flat in heads)

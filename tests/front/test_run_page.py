@@ -216,3 +216,60 @@ def test_a_worker_that_falls_silent_is_said_to_be_stale(
     assert page.locator(".conn").inner_text().startswith("Stale · data 4")
     fake.send(story.frame(51, since=50))
     page.get_by_text("The data are getting old.").wait_for(state="hidden")
+
+
+def test_a_tenants_latencies_are_in_its_row_and_grey_where_n_is_too_small(
+    fake: Fake, open_page: Open, story: Story
+) -> None:
+    frame = story.frame(50)
+    rough = {"ttft_p99_ms": None, "ttft_rough_ms": 588}
+    frame["tenants"] = [frame["tenants"][0] | rough, *frame["tenants"][1:]]
+    fake.pages[PATH] = pages.run_page(story, seq=50, first=False)
+    fake.backfill = lambda _since: frame
+    page = open_page(PATH)
+    rows = page.locator("#tenants tbody tr")
+    rows.nth(3).wait_for()
+    assert rows.nth(1).locator("td").all_inner_texts()[5:7] == ["622 ms", "43.1 ms"]
+    few = rows.nth(0).locator(".muted", has_text="588 ms")
+    assert few.get_attribute("title") == "n too small"
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [("running", "No decision yet."), ("done", "No decision was made.")],
+)
+def test_a_run_without_decisions_says_whether_one_can_still_come(
+    fake: Fake, open_page: Open, story: Story, status: str, words: str
+) -> None:
+    frame = story.frame(50, status=status) | {"decisions": []}
+    fake.pages[PATH] = pages.run_page(story, seq=50, status=status, first=False)
+    fake.backfill = lambda _since: frame
+    page = open_page(PATH)
+    page.locator("#decisions td", has_text=words).wait_for()
+    assert page.locator("#trace-limit .fig-sum").inner_text() == words
+
+
+def test_decisions_that_moved_nothing_are_not_said_to_be_missing(
+    fake: Fake, open_page: Open, story: Story
+) -> None:
+    held = [one for one in story.decisions if one["before"] == one["after"]][:1]
+    frame = story.frame(50, status="done") | {"decisions": held}
+    fake.pages[PATH] = pages.run_page(story, seq=50, status="done", first=False)
+    fake.backfill = lambda _since: frame
+    open_page(PATH).locator("#decisions td", has_text="The limit has not moved").wait_for()
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_tiles_of_an_invalid_run_are_neutral_and_say_that_they_are_not_judged(
+    fake: Fake, open_page: Open, story: Story, monkeypatch: pytest.MonkeyPatch, scripts: bool
+) -> None:
+    frame = story.frame(50, status="done")
+    frame["tiles"] = [tile | {"status": "none", "judged": False} for tile in frame["tiles"]]
+    monkeypatch.setattr(story, "frame", lambda *_, **__: frame)
+    fake.pages[PATH] = pages.run_page(story, seq=50, status="done")
+    page = open_page(PATH, java_script_enabled=scripts)
+    heads = page.locator("#tiles .tile h3")
+    said = [heads.nth(i).locator("span").nth(1).inner_text() for i in range(6)]
+    judged, free = "not judged", "no objective"
+    assert said == [judged, free, judged, judged, free, free]
+    assert page.locator('#tiles .tile:not([data-v="none"])').count() == 0

@@ -33,6 +33,24 @@ def test_an_axis_has_round_ticks_and_room_for_what_it_shows(ask: Any) -> None:
     assert cut["ticks"] == [94, 96, 98, 100]
 
 
+@pytest.mark.parametrize("found", ["[100, 100]", "[0, 100]", "[97.3, 130]", "[7, 99]", "null"])
+@pytest.mark.parametrize("ticks", [3, 4])
+@pytest.mark.parametrize("wanted", ["{ max: 100 }", "{ min: 0, max: 100 }"])
+def test_an_axis_never_goes_above_its_figures_maximum(
+    ask: Any, found: str, ticks: int, wanted: str
+) -> None:
+    axis = ask("chart/scales.js", f"return m.valueAxis({found}, {wanted}, false, {ticks});")
+    assert axis["low"] < axis["high"] == 100
+    assert axis["low"] <= axis["ticks"][0] < axis["ticks"][-1] <= 100
+
+
+def test_an_axis_of_nothing_but_its_maximum_shows_what_lies_below(ask: Any) -> None:
+    axis = ask("chart/scales.js", "return m.valueAxis([100, 100], { max: 100 }, false, 4);")
+    assert axis == {"low": 94, "high": 100, "ticks": [94, 96, 98, 100]}
+    log = ask("chart/scales.js", "return m.valueAxis([30, 90], { max: 95 }, true, 4);")
+    assert log["high"] == 95
+
+
 def test_a_log_axis_ends_at_ticks(ask: Any) -> None:
     axis = ask("chart/scales.js", "return m.valueAxis([26, 60], { min: 0 }, true, 4);")
     assert axis == {"low": 20, "high": 100, "ticks": [20, 50, 100]}

@@ -24,6 +24,9 @@ catalogue = [
         path(f"{many}/", nothing, name=many),
         path(f"{many}/new/", nothing, name=f"{one}_new"),
         path(f"{many}/<str:pk>/", nothing, name=one),
+        path(f"{many}/<str:pk>/delete/", nothing, name=f"{one}_delete"),
+        path(f"{many}/<str:pk>/probe/", nothing, name=f"{one}_probe"),
+        path(f"{many}/<str:pk>/versions/<int:number>/", nothing, name=f"{one}_version"),
     )
 ]
 runs = [

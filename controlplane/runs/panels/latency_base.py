@@ -14,6 +14,13 @@ from measurement.window import Window
 NEEDED = {name: minimum_n(float(name[1:])) for name in ("p99", "p95", "p50")}
 """Requests below which a percentile is drawn grey."""
 
+GREY = {
+    "p99": "",
+    "p95": f" P99 is grey: most cohorts have fewer than {NEEDED['p99']} answers.",
+    "p50": f" P95 and P99 are grey: most cohorts have fewer than {NEEDED['p95']} answers.",
+}
+"""What is said of the percentiles above the one that is judged."""
+
 MILLISECONDS = 1000.0
 SECONDS = 1.0
 
@@ -30,14 +37,14 @@ def columns(metric: str, scale: float) -> dict[str, Column]:
 
 
 def series(metric: str, digits: int) -> list[Series]:
-    """P50 dotted, P95 dashed, P99 solid and grey under its n; all of one hue."""
+    """P50 dotted, P95 dashed, P99 solid; all of one hue, and each grey under its own n."""
     return [
         Series(
             f"{metric}_{name}",
             name.upper(),
             dash=name,
             d=digits,
-            grey_under_n=NEEDED[name] if name == "p99" else None,
+            grey_under_n=NEEDED[name],
         )
         for name in ("p50", "p95", "p99")
     ]
@@ -85,5 +92,4 @@ def sentence(metric: str, shown: Shown, *, allowed: float | None, unit: str, dig
             f"{name.upper()} at most {phrases.number(max(values), digits)} {unit} in "
             f"{phrases.count(len(fit), 'cohort')}; the objective allows {allowed:g} {unit}."
         )
-    few = f" P99 is grey: most cohorts have fewer than {NEEDED['p99']} answers."
-    return said if name == "p99" else said + few
+    return said + GREY[name]

@@ -1,5 +1,5 @@
 // @ts-check
-/** The legend is the read-out: the latest value, or the value under the cursor. */
+/** The legend is the read-out: the latest value that is settled, or the value under the cursor. */
 import { h, s, write } from "../dom.js";
 import { num } from "../numbers.js";
 import { say } from "../words.js";
@@ -48,15 +48,16 @@ export function legend(series, unit) {
   return {
     element,
     /**
-     * Show the row at an index, or the latest of each line.
+     * Show the row at an index, or the latest of each line up to a row.
      * @param {number | null | undefined} index
      * @param {(number | null)[][]} columns
      * @param {(boolean[] | null)[]} weak
+     * @param {number} [latest] the newest row that will not change, -1 where there is none
      */
-    read(index, columns, weak) {
+    read(index, columns, weak, latest = Infinity) {
       series.forEach((one, i) => {
         const column = columns[i];
-        let at = index ?? column.length - 1;
+        let at = index ?? Math.min(latest, column.length - 1);
         if (index == null) while (at > 0 && column[at] == null) at--;
         if (index == null && one.bars) return write(values[i], "");
         const few = Boolean(weak[i]?.[at]) && column[at] != null;

@@ -5,7 +5,7 @@ import { hatch, ribbon } from "./areas.js";
 
 /**
  * @typedef {{y: number, label: string, side?: "above" | "below" | null}} Mark a limit; `side` is the side that misses
- * @typedef {{from: number, to: number, kind: "warm" | "open" | "gap", label?: string}} Span
+ * @typedef {{from: number, to: number, kind: "warm" | "open" | "gap" | "more", label?: string}} Span "more" is the last bar of a histogram, with all that lies beyond
  * @typedef {{low: (number | null)[], high: (number | null)[], color: string}} Band
  * @typedef {{upper: (number | null)[], lower: (number | null)[], color: string}} Divergence
  * @typedef {{ctx: CanvasRenderingContext2D, left: number, top: number, width: number, height: number, dpr: number, X: (v: number) => number, Y: (v: number) => number, high: number, to: number, from: number}} Plot
@@ -110,9 +110,10 @@ export function paintOver(p, { marks, spans }) {
     const [from, to] = edges(p, span);
     ctx.font = font(dpr);
     const wide = ctx.measureText(span.label).width;
-    if (to - from + (span.kind === "gap" ? 30 * dpr : 0) < wide) continue;
+    const more = span.kind === "more";
+    if (!more && to - from + (span.kind === "gap" ? 30 * dpr : 0) < wide) continue;
     const middle = Math.max(left + wide / 2 + 4 * dpr, Math.min((from + to) / 2, left + width - wide / 2 - 4 * dpr));
-    label(p, span.label, middle, top + height - 10 * dpr, color("ink-3"), "center");
+    label(p, span.label, middle, more ? top + 9 * dpr : top + height - 10 * dpr, color(more ? "ink-2" : "ink-3"), "center");
   }
   ctx.restore();
 }

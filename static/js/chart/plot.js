@@ -100,7 +100,7 @@ export function makePlot(chart, host) {
       },
       scales: { x: { time: false, range: () => chart.data.range }, y: log ? { distr: 3, range } : { range } },
       axes: [
-        { ...axis, size: 22, gap: 5, grid: { show: false }, splits: () => options.xTicks(chart.data.range, width), filter: (/** @type {any} */ _u, /** @type {number[]} */ v) => v, values: (/** @type {any} */ _u, /** @type {number[]} */ v) => v.map(options.xText) },
+        { ...axis, size: 22, gap: 5, grid: { show: false }, splits: () => options.xTicks(chart.data.range, width), filter: (/** @type {any} */ _u, /** @type {number[]} */ v) => v, values: (/** @type {any} */ _u, /** @type {number[]} */ v) => v.map(options.axisText) },
         { ...axis, gap: 6, grid: { stroke: color("grid"), width: 1 }, size: (/** @type {any} */ _u, /** @type {string[] | null} */ v) => Math.max(AXIS, ...(v ?? []).map((text) => text.length * 6 + 14)), splits: () => valueTicks(chart).ticks, filter: (/** @type {any} */ _u, /** @type {number[]} */ v) => v, values: withUnit },
       ],
       series: [{}, ...lines(chart, true), ...lines(chart, false)],

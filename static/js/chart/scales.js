@@ -72,7 +72,8 @@ export function extent(columns, also = []) {
 }
 
 /**
- * The value axis: fixed where the figure says so, else what the data and limits need.
+ * The value axis: fixed where the figure says so, else what the data and limits need. It never
+ * goes above the figure's own maximum.
  * @param {Range | null} found
  * @param {{min?: number, max?: number}} wanted
  * @param {boolean} log
@@ -85,13 +86,17 @@ export function valueAxis(found, wanted, log, ticks) {
     const around = logTicks([10 ** Math.floor(Math.log10(least)), 10 ** Math.ceil(Math.log10(most) + 1e-9)]);
     const low = around.filter((tick) => tick <= least).pop() ?? least / 2;
     const high = around.find((tick) => tick >= most && tick > low) ?? most * 2;
-    return { low, high, ticks: logTicks([low, high]) };
+    const top = wanted.max != null && wanted.max > low ? Math.min(high, wanted.max) : high;
+    return { low, high: top, ticks: logTicks([low, top]) };
   }
   if (!found && wanted.max == null) return { low: 0, high: 1, ticks: [] };
   const [low, high] = found ?? [wanted.min ?? 0, wanted.max ?? 1];
   const room = high + (high - (wanted.min ?? low)) * 0.03;
   const top = wanted.max ?? (high > (wanted.min ?? low) ? room : (wanted.min ?? low) + 1);
-  return nice(Math.min(wanted.min ?? low, top), top, ticks);
+  if (wanted.max == null) return nice(Math.min(wanted.min ?? low, top), top, ticks);
+  const below = wanted.min ?? (low < top ? low : top - Math.max(0.05 * Math.abs(top), 1e-6));
+  const axis = nice(below, top, ticks);
+  return { low: axis.low, high: top, ticks: axis.ticks.filter((tick) => tick <= top + 1e-9) };
 }
 
 /**

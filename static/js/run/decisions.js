@@ -38,10 +38,10 @@ export class Decisions {
     }
   }
 
-  /** One sentence about them all. */
-  sentence() {
+  /** One sentence about them all. @param {boolean} ended whether none can come any more */
+  sentence(ended) {
     const moved = this.list.filter((decision) => kind(decision) !== "hold");
-    if (!this.list.length) return say("traceNone");
+    if (!this.list.length) return say(ended ? "traceNoneEnded" : "traceNone");
     if (!moved.length) return say("traceQuiet", { limit: num(this.list[this.list.length - 1].after) });
     const count = (/** @type {string} */ which) => moved.filter((decision) => kind(decision) === which).length;
     const limits = moved.flatMap(({ before, after }) => [before, after]);
@@ -61,8 +61,9 @@ export function inputs(decision) {
  * @param {HTMLElement} body a tbody
  * @param {Decision[]} list
  * @param {(decision: Decision) => void} choose
+ * @param {string} none what stands there while nothing has moved
  */
-export function listDecisions(body, list, choose) {
+export function listDecisions(body, list, choose, none) {
   const newest = list.filter((decision) => kind(decision) !== "hold").slice(-LISTED).reverse();
   const rows = new Map([...body.children].map((row) => [/** @type {any} */ (row).decision, row]));
   body.replaceChildren(
@@ -77,7 +78,7 @@ export function listDecisions(body, list, choose) {
       return row;
     }),
   );
-  if (!newest.length) body.append(h("tr", {}, h("td", { class: "none", colspan: "3" }, say("traceNone"))));
+  if (!newest.length) body.append(h("tr", {}, h("td", { class: "none", colspan: "3" }, none)));
   const note = document.getElementById("decisions-note");
   write(note, list.length > newest.length ? say("traceMore", { shown: num(newest.length), all: num(list.length) }) : "");
 }

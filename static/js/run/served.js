@@ -7,19 +7,17 @@ import { say } from "../words.js";
 
 /**
  * @typedef {{outcome: string, count: number, share: number | null, first_error?: string | null, meaning?: string}} Failure
- * @typedef {{p99: number | null, rough?: {p99?: number}}} Quantiles `rough` where n is too small for an interval
- * @typedef {{tenant: string, tier?: string, offered: number, attainment: number | null, low?: number | null, high?: number | null, target?: number | null, ttft_ms?: Quantiles | null, tpot_ms?: Quantiles | null, shed?: number | null, token_share?: number | null}} Tenant
+ * @typedef {{tenant: string, tier?: string, offered: number, attainment: number | null, low?: number | null, high?: number | null, target?: number | null, ttft_p99_ms?: number | null, tpot_p99_ms?: number | null, ttft_rough_ms?: number | null, tpot_rough_ms?: number | null, shed?: number | null, token_share?: number | null}} Tenant
  */
 
 /** @param {string} label @param {Node | string} content @param {string} [kind] */
 const cell = (label, content, kind = "") => h("td", { "data-l": label, class: kind }, content);
 /** @param {number | null | undefined} share @param {number} digits */
 const perCent = (share, digits) => (share == null ? "–" : say("perCent", { v: num(100 * share, digits) }));
-/** P99 in ms, grey where n is too small for it. @param {Quantiles | null | undefined} of @param {number} digits */
-function p99(of, digits) {
-  const rough = of?.rough?.p99;
-  if (of?.p99 == null && rough != null) return h("span", { class: "muted", title: say("tooSmall") }, `${num(rough, digits)} ms`);
-  return of?.p99 == null ? "–" : `${num(of.p99, digits)} ms`;
+/** P99 in ms; in grey the rough one, where n is too small. @param {number | null | undefined} value @param {number | null | undefined} rough @param {number} digits */
+function p99(value, rough, digits) {
+  if (value == null && rough != null) return h("span", { class: "muted", title: say("tooSmall") }, `${num(rough, digits)} ms`);
+  return value == null ? "–" : `${num(value, digits)} ms`;
 }
 
 /** The labels of a table's head, for its cells on a phone. @param {HTMLElement} table */
@@ -64,8 +62,8 @@ export function showTenants(table, tenants, target) {
       cell(offered, num(tenant.offered), "n"),
       cell(attainment, perCent(tenant.attainment, 2), "n"),
       cell(range, interval({ ...tenant, target: tenant.target ?? target }, least), "all"),
-      cell(ttft, p99(tenant.ttft_ms, 0), "n"),
-      cell(tpot, p99(tenant.tpot_ms, 1), "n"),
+      cell(ttft, p99(tenant.ttft_p99_ms, tenant.ttft_rough_ms, 0), "n"),
+      cell(tpot, p99(tenant.tpot_p99_ms, tenant.tpot_rough_ms, 1), "n"),
       cell(shed, num(tenant.shed), "n"),
       cell(tokens, perCent(tenant.token_share, 1), "n"),
     ),

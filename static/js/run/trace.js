@@ -46,11 +46,12 @@ export class Trace {
     select(this.body, decision);
   }
 
-  /** @param {import("../figure.js").View} view */
+  /** @param {import("../figure.js").View & {ended: boolean}} view */
   draw(view) {
     this.figure.draw(view);
-    this.figure.chart.summarise(this.decisions.sentence());
-    listDecisions(this.body, this.decisions.list, this.choose);
+    const said = this.decisions.sentence(view.ended);
+    this.figure.chart.summarise(said);
+    listDecisions(this.body, this.decisions.list, this.choose, said);
     this.drawInputs(view.range);
   }
 

@@ -50,7 +50,18 @@ def test_small_cohorts_speak_of_a_percentile_that_they_can_bear() -> None:
         "P95 above 800 ms in 1 of 2 cohorts, first at 0:02. "
         "P99 is grey: most cohorts have fewer than 368 answers."
     )
+    assert said("ttft", ttft(40, [100] * 2, [900] * 2, [5_000] * 2)) == (
+        "P50 at most 100 ms in 2 cohorts; the objective allows 800 ms. "
+        "P95 and P99 are grey: most cohorts have fewer than 72 answers."
+    )
     assert said("ttft", ttft(3, [100], [1], [1])).startswith("Too few answers to judge")
+
+
+@pytest.mark.parametrize("name", ["ttft", "tpot", "e2e"])
+def test_each_percentile_is_grey_under_its_own_n(name: str) -> None:
+    figure = panels.get(name)().figure(None)
+    needed = {series.label: series.grey_under_n for series in figure.series}
+    assert needed == {"P50": 6, "P95": 72, "P99": 368}
 
 
 def test_an_open_cohort_is_not_judged_as_its_slowest_are_still_out() -> None:

@@ -68,6 +68,17 @@ def test_a_tiles_status_is_the_verdict_on_its_objective(found: dict[str, Any]) -
     assert found["ttft"]["status"] == "bad"
     assert found["tpot"]["status"] == "warn"
     assert found["goodput"]["status"] == "none"
+    assert all(tile["judged"] for tile in found.values())
+
+
+@pytest.mark.parametrize("where", ["judgement", "live"])
+def test_nothing_of_an_invalid_run_is_judged(where: str) -> None:
+    invalid = JUDGED | {"outcome": "invalid"}
+    run = Run(judgement=invalid) if where == "judgement" else Run(live={"verdict": invalid})
+    run.summary = TOTALS
+    tiles = shown(run, rows((100, 1, 0)), Slo.parse(SLO))
+    assert {(tile["status"], tile["judged"]) for tile in tiles.values()} == {("none", False)}
+    assert tiles["attainment"]["target_text"] == "≥ 90.00 %"
 
 
 def test_a_percentile_of_too_few_is_shown_and_marked(found: dict[str, Any]) -> None:

@@ -1,0 +1,98 @@
+"""The catalogue's own templates and forms, rendered for made-up entries with long words in them."""
+
+from __future__ import annotations
+
+import copy
+from types import SimpleNamespace
+from typing import Any
+
+from controlplane.catalogue.documents import EndpointDocument, TenantDocument
+from controlplane.catalogue.examples import POLICY, SLO
+from controlplane.catalogue.forms import CredentialForm, DocumentForm, WorkloadForm, YamlForm
+from controlplane.catalogue.law_form import LawForm
+from controlplane.catalogue.views.cells import as_yaml, table
+from loadtest.workloads.base import workloads
+from tests.front.pages import ASKED, RUN, Person, rendered
+
+SHA = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+KINDS = {"policies": "policy", "slos": "slo", "workloads": "workload", "tenants": "tenant"}
+KINDS |= {"endpoints": "endpoint"}
+
+
+class Version(SimpleNamespace):
+    def __str__(self) -> str:
+        return f"v{self.number}"
+
+
+def versions(document: dict[str, Any]) -> list[Version]:
+    """The newest of three first."""
+    known = {"sha256": SHA, "created_by": Person(), "created_at": ASKED, "document": document}
+    return [Version(number=number, **known) for number in (3, 2, 1)]
+
+
+def line_page(kind: str, *, may_write: bool) -> str:
+    """A policy or an SLO with its versions."""
+    document = copy.deepcopy({"policy": POLICY, "slo": SLO}[kind])
+    listed = versions(document)
+    context = {
+        kind: SimpleNamespace(pk=RUN, name=f"chat-interactive-{kind}"),
+        "text": YamlForm(None, document=document),
+        "law": LawForm(None, base=POLICY, named=True, asked="gradient2"),
+        "versions": listed,
+        "latest": listed[0],
+        "yaml": as_yaml(document),
+        "next": 4,
+        "may_write": may_write,
+    }
+    return rendered(f"catalogue/{kind}.html", "/", context)
+
+
+def version_page() -> str:
+    after, before, _ = versions(POLICY)
+    context = {
+        "line": SimpleNamespace(name="chat-steady", get_absolute_url="/catalogue/policies/1/"),
+        "back": "catalogue:policies",
+        "version": after,
+        "before": before,
+        "changes": [("spec.concurrency.smoothing_window_requests", 32, 64)],
+        "yaml": as_yaml(POLICY),
+    }
+    return rendered("catalogue/version.html", "/", context)
+
+
+def entry_page(kind: str) -> str:
+    """A workload, a tenant or an endpoint, with the form of its own document."""
+    synthetic = workloads.all()["synthetic"]
+    documents = {"workload": synthetic, "tenant": TenantDocument, "endpoint": EndpointDocument}
+    entry = {"pk": RUN, "name": f"a-long-name-of-some-{kind}", "sha256": SHA, "probe": None}
+    context = {
+        kind: SimpleNamespace(has_credential=True, kind="vllm", **entry),
+        "form": DocumentForm(None, of=documents[kind]),
+        "about": WorkloadForm(None),
+        "key": CredentialForm(None),
+        "kind": synthetic,
+        "kinds": workloads.all().values(),
+        "yaml": as_yaml(POLICY),
+        "may_write": True,
+    }
+    return rendered(f"catalogue/{kind}.html", "/", context)
+
+
+def list_page(many: str) -> str:
+    name = {"text": "chat-interactive", "href": "/", "sub": "What a chat needs", "main": True}
+    row = [name, {"text": "v14"}, {"text": "https://engine-0.qwen3-32b-eu.internal.example:8000"}]
+    columns = [("Name", ""), ("Version", "n"), ("Address", "")]
+    return rendered(f"catalogue/{many}.html", "/", table(columns, [row]))
+
+
+def every() -> dict[str, str]:
+    """HTML by name."""
+    return {
+        **{many: list_page(many) for many in KINDS},
+        **{kind: entry_page(kind) for kind in ("workload", "tenant", "endpoint")},
+        "policy": line_page("policy", may_write=True),
+        "policy-read": line_page("policy", may_write=False),
+        "slo": line_page("slo", may_write=True),
+        "slo-read": line_page("slo", may_write=False),
+        "version": version_page(),
+    }
