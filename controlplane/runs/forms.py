@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from controlplane.catalogue.models import Endpoint, PolicyVersion, SloVersion, Workload
 from controlplane.runs.launch import Launch
+from controlplane.runs.models import Run
 from controlplane.teams.models import Team
 from documents.fields import FieldInfo, describe
 from documents.problem import DocumentError
@@ -117,4 +118,20 @@ def _filled(given: Mapping[str, Any], names: Any) -> dict[str, Any]:
 
 def initial_from(query: Mapping[str, str]) -> dict[str, str]:
     """What a link to the form may choose beforehand."""
-    return {name: query[name] for name in query if name in {*LaunchForm.base_fields, *AS_GIVEN}}
+    known = {*LaunchForm.base_fields, *process_parameters(), *AS_GIVEN}
+    return {name: query[name] for name in query if name in known}
+
+
+def choices_of(run: Run) -> dict[str, Any]:
+    """The choices that made a run, for a link that opens the form with all of them."""
+    scenario = run.scenario
+    return {
+        "endpoint": run.endpoint_id,
+        "policy_version": run.policy_version_id,
+        "workload": run.workload_id,
+        "slo_version": run.slo_version_id or "",
+        **{
+            name: value for name, value in scenario.get("arrivals", {}).items() if value is not None
+        },
+        **_filled(scenario, AS_GIVEN),
+    }

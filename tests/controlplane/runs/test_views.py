@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,7 @@ from controlplane.runs.launch import Launch
 from controlplane.runs.models import Run, Status
 from controlplane.teams.models import Role, Team, User
 from controlplane.teams.rights import Actor
+from loadtest.arrivals.base import processes
 from tests.controlplane.runs.conftest import member
 from tests.controlplane.runs.test_frames import play
 
@@ -74,6 +78,37 @@ def test_a_link_may_choose_beforehand(page: Client, launch: Launch) -> None:
         "endpoint": str(launch.endpoint.pk),
         "duration_s": "90",
     }
+
+
+ARRIVALS = {
+    "poisson": {"process": "poisson", "rate": 5.0},
+    "constant": {"process": "constant", "rate": 0.25},
+    "closed": {"process": "closed", "concurrency": 3, "think_s": 1.5, "failure_pause_s": 0.7},
+}
+
+
+def test_every_arrival_process_is_tried_below() -> None:
+    assert set(ARRIVALS) == set(processes.all())
+
+
+@pytest.mark.parametrize("arrivals", ARRIVALS.values(), ids=list(ARRIVALS))
+@pytest.mark.parametrize("judged", [True, False])
+def test_the_link_that_changes_a_run_opens_the_form_that_made_it(
+    page: Client, actor: Actor, launch: Launch, arrivals: dict[str, Any], judged: bool
+) -> None:
+    rest = {"arrivals": arrivals, "duration_s": 90, "warm_up_s": 4, "drain_s": 7, "seed": 41}
+    slo = launch.slo_version if judged else None
+    run = services.start(actor=actor, launch=replace(launch, slo_version=slo, rest=rest))
+    services.cancel(actor=actor, run=run)
+    shown = page.get(f"/runs/{run.pk}/").content.decode()
+    (link,) = re.findall(r'href="(/runs/new/[^"]*)">Change it', shown)
+    bound = page.get(html.unescape(link)).context["form"]
+    values = {field.name: "" if field.value() is None else str(field.value()) for field in bound}
+    assert page.post("/runs/new/", values).status_code == 302
+    again = Run.objects.exclude(pk=run.pk).get()
+    assert again.scenario == run.scenario
+    assert again.scenario["arrivals"] == arrivals
+    assert again.slo_version == slo
 
 
 def test_a_good_form_starts_the_run_and_leads_to_it(page: Client, launch: Launch) -> None:
