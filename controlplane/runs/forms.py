@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,7 +10,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from controlplane.catalogue.models import Endpoint, PolicyVersion, SloVersion, Workload
-from controlplane.runs.launch import Launch
+from controlplane.runs.launch import SEEDS, Launch
 from controlplane.runs.models import Run
 from controlplane.teams.models import Team
 from documents.fields import FieldInfo, describe
@@ -79,9 +80,9 @@ class LaunchForm(forms.Form):
         infos = {info.name: info for info in describe(Scenario)}
         for name in AS_GIVEN:
             initial = 60 if name == "duration_s" else infos[name].default
-            initial = None if name == "seed" else initial
+            initial = secrets.randbelow(SEEDS) if name == "seed" else initial
             self.fields[name] = _number_field(infos[name], initial=initial)
-        self.fields["seed"].help_text = _("fixes the whole schedule; empty draws a new one")
+        self.fields["seed"].help_text = _("fixes the whole schedule")
 
     def launch(self) -> Launch:
         """What the form asks for; call it when the form is valid."""

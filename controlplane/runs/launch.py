@@ -29,6 +29,8 @@ M = TypeVar("M", bound=Model)
 REFERENCES = ("endpoint", "policy", "workload", "slo")
 PASSED_ON = ("arrivals", "duration_s", "warm_up_s", "drain_s", "timeouts", "seed", "prompt_salt")
 """Fields of the scenario that a request may set as they are."""
+SEEDS = 2**31
+"""A seed that nobody chose is drawn below this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,7 @@ class Launch:
         endpoint = self.endpoint
         scenario = Scenario.parse(
             {
-                "seed": secrets.randbelow(2**31),
+                "seed": secrets.randbelow(SEEDS),
                 **self.rest,
                 "endpoint": {
                     "name": endpoint.name,

@@ -20,6 +20,8 @@ from controlplane.runs.models import Run, Status
 from controlplane.teams.models import Role, Team, User
 from controlplane.teams.rights import Actor
 from loadtest.arrivals.base import processes
+from loadtest.scenario import Scenario
+from loadtest.schedule import Schedule
 from tests.controlplane.runs.conftest import member
 from tests.controlplane.runs.test_frames import play
 
@@ -172,6 +174,24 @@ def test_the_preview_is_what_would_be_sent(page: Client, launch: Launch) -> None
     assert (answer.status_code, seen["requests"], seen["duration_s"]) == (200, 300, 30)
     assert (seen["prompt_tokens"], seen["output_tokens"]) == (300 * 16, 300 * 8)
     assert not Run.objects.exists()
+
+
+def test_the_preview_of_a_form_as_it_opens_is_the_load_that_runs(
+    page: Client, launch: Launch
+) -> None:
+    bound = page.get("/runs/new/").context["form"]
+    drawn = bound["seed"].value()
+    assert page.get("/runs/new/").context["form"]["seed"].value() != drawn
+    values = form(launch, seed=str(drawn), duration_s="60", rate="20")
+    previews = [page.post("/runs/preview/", values).json() for _ in range(2)]
+    page.post("/runs/new/", values)
+    run = Run.objects.get()
+    scenario = Scenario.parse(run.scenario)
+    schedule = Schedule(
+        scenario.arrivals, scenario.workload, duration=scenario.duration_s, seed=run.seed
+    )
+    assert previews[0] == previews[1]
+    assert (run.seed, previews[0]["requests"]) == (drawn, schedule.offered)
 
 
 def test_the_preview_of_a_bad_form_names_its_fields(page: Client, launch: Launch) -> None:
