@@ -117,6 +117,20 @@ def test_the_verdict_is_the_pages(call: Call, claimed: Run, tmp_path: Path) -> N
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize("status", [Status.CANCELLED, Status.LOST])
+def test_a_stopped_run_has_no_verdict_and_keeps_what_it_had_measured(
+    call: Call, claimed: Run, tmp_path: Path, status: Status
+) -> None:
+    play(claimed, tmp_path, end=False)
+    Ledger(claimed, tmp_path, publish=lambda *_: None).finish(status, summary=SUMMARY)
+    said = call("get", f"/runs/{claimed.pk}").json()
+    (listed,) = call("get", "/runs").json()["results"]
+    assert said["verdict"] is listed["verdict"] is None
+    assert said["because"] == listed["because"] == ""
+    assert said["judgement"] == SUMMARY["judgement"]
+
+
+@pytest.mark.django_db
 @pytest.mark.parametrize(
     ("status", "summary", "code"),
     [

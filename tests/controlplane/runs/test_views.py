@@ -310,6 +310,23 @@ def test_the_first_page_shows_endpoints_with_their_last_verdict(
     assert answer.context["now"] == []
 
 
+def test_the_fleet_shows_the_last_run_that_has_a_verdict(
+    page: Client, actor: Actor, launch: Launch, claimed: Run, tmp_path: Path
+) -> None:
+    play(claimed, tmp_path)
+    unjudged = services.start(actor=actor, launch=replace(launch, slo_version=None))
+    Run.objects.filter(pk=unjudged.pk).update(status=Status.DONE, verdict="pass")
+    stopped = services.start(actor=actor, launch=launch)
+    Run.objects.filter(pk=stopped.pk).update(status=Status.CANCELLED, verdict="inconclusive")
+    answer = page.get("/")
+    (row,) = answer.context["endpoints"]
+    assert (row["last"]["run"], row["last"]["verdict"]["word"]) == (claimed, "Passed")
+    recent = [one["verdict"]["outcome"] for one in answer.context["recent"]]
+    assert recent == ["none", "none", "pass"]
+    listed = page.get("/runs/").context["rows"]
+    assert [one["verdict"]["outcome"] for one in listed] == recent
+
+
 def test_the_page_is_json_that_a_browser_can_read(
     page: Client, claimed: Run, tmp_path: Path
 ) -> None:
