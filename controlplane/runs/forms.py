@@ -10,18 +10,23 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from controlplane.catalogue.models import Endpoint, PolicyVersion, SloVersion, Workload
-from controlplane.runs.launch import SEEDS, Launch
+from controlplane.runs.launch import SEEDS, Launch, faults
 from controlplane.runs.models import Run
 from controlplane.teams.models import Team
 from documents.fields import FieldInfo, describe
-from documents.problem import DocumentError
+from documents.problem import DocumentError, Problem
 from loadtest.arrivals.base import processes
 from loadtest.scenario import Scenario
 
 AS_GIVEN = ("duration_s", "warm_up_s", "drain_s", "seed")
 DEFAULT_PROCESS = "poisson"
-FIELDS_OF = {"endpoint": "endpoint", "policy": "policy_version", "slo": "slo_version"}
-"""Where a scenario's path stands in this form, when the names differ."""
+REFERENCES = {
+    "endpoint": "endpoint",
+    "policy": "policy_version",
+    "workload": "workload",
+    "slo": "slo_version",
+}
+"""The fields that name the catalogue's parts of a scenario."""
 
 
 class VersionField(forms.ModelChoiceField):
@@ -84,6 +89,16 @@ class LaunchForm(forms.Form):
             self.fields[name] = _number_field(infos[name], initial=initial)
         self.fields["seed"].help_text = _("fixes the whole schedule")
 
+    def clean(self) -> dict[str, Any]:
+        """The scenario's faults beside the fields', all at once; no field is told off twice."""
+        given = self.cleaned_data
+        found = {name: given.get(field) for name, field in REFERENCES.items()}
+        told = {*self.errors}
+        rest = {"arrivals": self._arrivals(), **_filled(given, AS_GIVEN)}
+        problems = [one for one in faults(found, rest, ()) if self._field(one) not in told]
+        self.tell(DocumentError(problems))
+        return given
+
     def launch(self) -> Launch:
         """What the form asks for; call it when the form is valid."""
         given = self.cleaned_data
@@ -96,17 +111,23 @@ class LaunchForm(forms.Form):
         )
 
     def _arrivals(self) -> dict[str, Any]:
-        process = self.cleaned_data["process"]
+        process = self.cleaned_data.get("process")
+        if process is None:
+            return {"process": process}
         names = [info.name for info in describe(processes.get(process))]
         return {"process": process, **_filled(self.cleaned_data, names)}
 
     def tell(self, error: DocumentError) -> None:
         """Each fault beside the field that it is about."""
         for problem in error.problems:
-            first, _dot, rest = problem.path.partition(".")
-            name = (rest or "process") if first == "arrivals" else FIELDS_OF.get(first, first)
             message = problem.message
-            self.add_error(name if name in self.fields else None, message[:1].upper() + message[1:])
+            self.add_error(self._field(problem), message[:1].upper() + message[1:])
+
+    def _field(self, problem: Problem) -> str | None:
+        """The field that a problem is about; None when no field is."""
+        first, _dot, rest = problem.path.partition(".")
+        name = (rest or "process") if first == "arrivals" else REFERENCES.get(first, first)
+        return name if name in self.fields else None
 
 
 def _choice(cls: Any) -> str:

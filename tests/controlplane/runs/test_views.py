@@ -152,6 +152,33 @@ def test_a_bad_form_names_the_field(
     assert not Run.objects.exists()
 
 
+@pytest.mark.parametrize("path", ["/runs/new/", "/runs/preview/"])
+@pytest.mark.parametrize(
+    ("change", "fields"),
+    [
+        (
+            {"rate": "0", "duration_s": "99999999", "warm_up_s": "-1", "seed": "1.5"},
+            {"rate", "duration_s", "warm_up_s", "seed"},
+        ),
+        ({"endpoint": "nonsense", "rate": "0"}, {"endpoint", "rate"}),
+        ({"workload": "", "duration_s": ""}, {"workload", "duration_s"}),
+        ({"policy_version": "nonsense", "drain_s": "-1"}, {"policy_version", "drain_s"}),
+        ({"process": "nonsense", "seed": "-1"}, {"process", "seed"}),
+        ({"rate": "fast", "warm_up_s": "30"}, {"rate"}),
+        ({"seed": "x", "warm_up_s": "30"}, {"seed", "warm_up_s"}),
+    ],
+)
+def test_a_bad_form_names_every_fault_once(
+    page: Client, launch: Launch, path: str, change: dict[str, str], fields: set[str]
+) -> None:
+    answer = page.post(path, form(launch, **change))
+    assert answer.status_code == 422
+    errors = answer.context["form"].errors if answer.context else answer.json()["errors"]
+    assert set(errors) == fields
+    assert {len(told) for told in errors.values()} == {1}
+    assert not Run.objects.exists()
+
+
 def test_a_cap_of_the_endpoint_is_told_at_its_field(page: Client, launch: Launch) -> None:
     launch.endpoint.max_rate = 5
     launch.endpoint.save()
