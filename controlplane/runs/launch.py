@@ -126,12 +126,16 @@ def over_caps(endpoint: Endpoint, scenario: Scenario) -> list[Problem]:
     """Where a scenario asks more of an endpoint than its owner allows."""
     problems = []
     if endpoint.max_duration_s is not None and scenario.duration_s > endpoint.max_duration_s:
-        message = f"{endpoint.name} allows runs of at most {endpoint.max_duration_s:,} s"
+        message = (
+            f"the endpoint {endpoint.name} allows runs of at most {endpoint.max_duration_s:,} s"
+        )
         problems.append(Problem("duration_s", scenario.duration_s, message))
     expected = scenario.arrivals.expected(scenario.duration_s)
     rate = None if expected is None else expected / scenario.duration_s
     if rate is not None and endpoint.max_rate is not None and rate > endpoint.max_rate:
-        message = f"{endpoint.name} allows at most {endpoint.max_rate:g} requests per second"
+        message = (
+            f"the endpoint {endpoint.name} allows at most {endpoint.max_rate:g} requests per second"
+        )
         problems.append(Problem("arrivals.rate", round(rate, 6), message))
     if endpoint.max_concurrency is not None:
         problems += _over_concurrency(endpoint, endpoint.max_concurrency, scenario)
@@ -141,7 +145,7 @@ def over_caps(endpoint: Endpoint, scenario: Scenario) -> list[Problem]:
 def _over_concurrency(endpoint: Endpoint, most: int, scenario: Scenario) -> list[Problem]:
     """A closed loop holds as many open as it has slots; an open one as its policy's ceiling."""
     slots = getattr(scenario.arrivals, "concurrency", None)
-    allowed = f"{endpoint.name} allows at most {most:,} requests in flight"
+    allowed = f"the endpoint {endpoint.name} allows at most {most:,} requests in flight"
     if slots is not None and slots > most:
         return [Problem("arrivals.concurrency", slots, allowed)]
     if slots is not None:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from controlplane.catalogue.models import Endpoint
 from controlplane.runs import services
 from controlplane.runs.launch import Launch
 from controlplane.runs.models import Run, Status
@@ -184,6 +185,23 @@ def test_a_cap_of_the_endpoint_is_told_at_its_field(page: Client, launch: Launch
     launch.endpoint.save()
     answer = page.post("/runs/new/", form(launch))
     assert "at most 5 requests per second" in answer.context["form"].errors["rate"][0]
+
+
+@pytest.mark.parametrize(
+    ("cap", "change", "field"),
+    [
+        ({"max_rate": 5}, {}, "rate"),
+        ({"max_duration_s": 5}, {}, "duration_s"),
+        ({"max_concurrency": 2}, {"process": "closed", "concurrency": "3"}, "concurrency"),
+        ({"max_concurrency": 2}, {}, "policy_version"),
+    ],
+)
+def test_a_message_keeps_a_name_as_it_is_written(
+    page: Client, launch: Launch, cap: dict[str, int], change: dict[str, str], field: str
+) -> None:
+    Endpoint.objects.filter(pk=launch.endpoint.pk).update(name="deadend", **cap)
+    (told,) = page.post("/runs/new/", form(launch, **change)).context["form"].errors[field]
+    assert told.startswith("The endpoint deadend allows ")
 
 
 def test_a_viewer_sees_runs_and_starts_none(viewer: Client, run: Run) -> None:
