@@ -125,17 +125,14 @@ def tenants(team: Team, shares: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 def over_caps(endpoint: Endpoint, scenario: Scenario) -> list[Problem]:
     """Where a scenario asks more of an endpoint than its owner allows."""
     problems = []
+    allows = f"the endpoint {endpoint.name} allows"
     if endpoint.max_duration_s is not None and scenario.duration_s > endpoint.max_duration_s:
-        message = (
-            f"the endpoint {endpoint.name} allows runs of at most {endpoint.max_duration_s:,} s"
-        )
+        message = f"{allows} runs of at most {endpoint.max_duration_s:,} s"
         problems.append(Problem("duration_s", scenario.duration_s, message))
     expected = scenario.arrivals.expected(scenario.duration_s)
     rate = None if expected is None else expected / scenario.duration_s
     if rate is not None and endpoint.max_rate is not None and rate > endpoint.max_rate:
-        message = (
-            f"the endpoint {endpoint.name} allows at most {endpoint.max_rate:g} requests per second"
-        )
+        message = f"{allows} at most {endpoint.max_rate:g} requests per second"
         problems.append(Problem("arrivals.rate", round(rate, 6), message))
     if endpoint.max_concurrency is not None:
         problems += _over_concurrency(endpoint, endpoint.max_concurrency, scenario)

@@ -219,7 +219,8 @@ def test_an_api_body_is_refused_with_every_fault_in_it(team: Team, launch: Launc
         launching.parse(
             team, {"endpoint": "nowhere", "policy": "steady@x", "workload": 3, "rate": 1}
         )
-    assert paths(error) == ["rate", "endpoint", "policy", "workload"]
+    of_the_scenario = ["arrivals", "duration_s"]
+    assert paths(error) == ["rate", "endpoint", "policy", "workload", *of_the_scenario]
 
 
 @pytest.mark.django_db
