@@ -76,6 +76,7 @@ class LaunchForm(forms.Form):
         for name, rows in (("policy_version", PolicyVersion), ("slo_version", SloVersion)):
             versions = rows.objects.for_team(team).select_related("line")
             self.fields[name].queryset = versions.order_by("line__name", "-number")
+        self._preselect(team)
         self.fields["process"].choices = [(name, _choice(cls)) for name, cls in known.items()]
         for name, (info, owners) in process_parameters().items():
             field = _number_field(info, initial=20 if name == "rate" else info.default)
@@ -88,6 +89,13 @@ class LaunchForm(forms.Form):
             initial = secrets.randbelow(SEEDS) if name == "seed" else initial
             self.fields[name] = _number_field(infos[name], initial=initial)
         self.fields["seed"].help_text = _("fixes the whole schedule")
+
+    def _preselect(self, team: Team) -> None:
+        """The endpoint that was run last, and the newest objectives; a link may say otherwise."""
+        last = Run.objects.for_team(team).values_list("endpoint_id", flat=True).first()
+        newest = SloVersion.objects.for_team(team).order_by("-created_at", "-id").first()
+        self.fields["endpoint"].initial = last or self.fields["endpoint"].queryset.first()
+        self.fields["slo_version"].initial = newest
 
     def clean(self) -> dict[str, Any]:
         """The scenario's faults beside the fields', all at once; no field is told off twice."""

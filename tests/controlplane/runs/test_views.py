@@ -14,7 +14,9 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from controlplane.catalogue.documents import EndpointDocument
 from controlplane.catalogue.models import Endpoint
+from controlplane.catalogue.services import endpoints, lines
 from controlplane.runs import services
 from controlplane.runs.launch import Launch
 from controlplane.runs.models import Run, Status
@@ -23,7 +25,7 @@ from controlplane.teams.rights import Actor
 from loadtest.arrivals.base import processes
 from loadtest.scenario import Scenario
 from loadtest.schedule import Schedule
-from tests.controlplane.runs.conftest import member
+from tests.controlplane.runs.conftest import SLO, member
 from tests.controlplane.runs.test_frames import play
 
 pytestmark = pytest.mark.django_db
@@ -73,6 +75,31 @@ def test_the_form_offers_what_the_team_has(page: Client, launch: Launch) -> None
 def test_the_form_says_what_is_missing(page: Client) -> None:
     answer = page.get("/runs/new/")
     assert answer.context["missing"] == ["endpoint", "policy_version", "workload"]
+
+
+def test_the_form_opens_with_the_newest_slo_and_the_endpoint_run_last(
+    page: Client, actor: Actor, launch: Launch, stranger: Actor
+) -> None:
+    def chosen() -> dict[str, list[str]]:
+        shown = page.get("/runs/new/").content.decode()
+        selects = re.findall(r'<select name="(\w+)".*?</select>', shown, re.DOTALL)
+        texts = re.findall(r"<select .*?</select>", shown, re.DOTALL)
+        return {
+            name: re.findall(r'value="([^"]*)" selected', text)
+            for name, text in zip(selects, texts, strict=True)
+        }
+
+    later = EndpointDocument("zeta", "http://127.0.0.1:9998", "m")
+    endpoint = endpoints.create_endpoint(actor=actor, document=later)
+    other = lines.save_slo(actor=actor, document={**SLO, "metadata": {"name": "another"}}).version
+    lines.save_slo(actor=stranger, document=SLO)
+    assert chosen()["endpoint"] == [str(launch.endpoint.pk)]
+    assert chosen()["slo_version"] == [str(other.pk)]
+    services.start(actor=actor, launch=replace(launch, endpoint=endpoint))
+    assert chosen()["endpoint"] == [str(endpoint.pk)]
+    without = page.get("/runs/new/", {"slo_version": ""}).context["form"]
+    assert without["slo_version"].value() == ""
+    assert without.fields["slo_version"].empty_label == "No objectives"
 
 
 def test_a_link_may_choose_beforehand(page: Client, launch: Launch) -> None:
