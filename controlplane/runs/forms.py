@@ -9,6 +9,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from controlplane.catalogue.forms import label_of
 from controlplane.catalogue.models import Endpoint, PolicyVersion, SloVersion, Workload
 from controlplane.runs.launch import SEEDS, Launch, faults
 from controlplane.runs.models import Run
@@ -48,8 +49,7 @@ def process_parameters() -> dict[str, tuple[FieldInfo, list[str]]]:
 def _number_field(info: FieldInfo, **more: Any) -> forms.Field:
     """A field with the parameter's own range, unit and help."""
     cls = forms.IntegerField if info.kind is int else forms.FloatField
-    label = info.name.removesuffix("_s").replace("_", " ").capitalize()
-    field = cls(label=label, help_text=info.help, required=False, **more)
+    field = cls(label=label_of(info), help_text=info.help, required=False, **more)
     field.unit = info.unit
     field.widget.attrs |= {"step": "1" if info.kind is int else "any", "inputmode": "decimal"}
     return field
