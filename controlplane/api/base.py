@@ -7,12 +7,16 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from drf_spectacular.utils import extend_schema
+from rest_framework.exceptions import NotFound
 from rest_framework.generics import GenericAPIView
 from rest_framework.pagination import CursorPagination
 from rest_framework.renderers import JSONRenderer
+from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.views import APIView
 
-from controlplane.api.permissions import HasRight
+from controlplane.api.permissions import HasRight, SignedIn
 from controlplane.api.problem import PreconditionFailed, PreconditionRequired
 from controlplane.teams.rights import Actor, Right
 from documents.problem import DocumentError, Problem
@@ -70,6 +74,17 @@ class TeamView(GenericAPIView):
                 raise PreconditionFailed
 
         return check
+
+
+@extend_schema(exclude=True)
+class Nowhere(APIView):
+    """Every address that no other view has, whatever the method."""
+
+    permission_classes = (SignedIn,)
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        raise NotFound("There is nothing at this address; /api/v1/schema lists every one.")
 
 
 def etag(shown: Mapping[str, Any]) -> str:

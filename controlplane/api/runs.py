@@ -64,7 +64,7 @@ class Links(serializers.Serializer[Any]):
 
 
 class RunOut(serializers.ModelSerializer[Run]):
-    """``verdict`` stays null until the run has ended with one."""
+    """``verdict`` is null until a run ends with one; ``judgement`` is kept of a stopped run too."""
 
     endpoint = serializers.SlugRelatedField[Any](slug_field="slug", read_only=True)
     workload = serializers.SlugRelatedField[Any](slug_field="slug", read_only=True)
@@ -73,6 +73,7 @@ class RunOut(serializers.ModelSerializer[Run]):
     duration_s = serializers.FloatField(read_only=True)
     elapsed_s = serializers.FloatField(read_only=True)
     verdict = serializers.SerializerMethodField()
+    because = serializers.SerializerMethodField()
     exit_code = serializers.SerializerMethodField()
     links = serializers.SerializerMethodField()
 
@@ -103,7 +104,10 @@ class RunOut(serializers.ModelSerializer[Run]):
         )
 
     def get_verdict(self, run: Run) -> str | None:
-        return run.verdict or None
+        return run.final_verdict or None
+
+    def get_because(self, run: Run) -> str:
+        return run.because if run.final_verdict else ""
 
     def get_exit_code(self, run: Run) -> int | None:
         """What a command that waited for this run ends with; null while it is live."""

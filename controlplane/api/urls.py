@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, re_path
 from drf_spectacular.views import SpectacularAPIView
 
 from controlplane.api import catalogue as kinds
 from controlplane.api import gates, runs
 from controlplane.api import serializers as given
 from controlplane.api.authentication import BearerAuthentication, PageSession
+from controlplane.api.base import Nowhere
 from controlplane.api.permissions import SignedIn
 from controlplane.api.resource import Resource, Version, Versions, views_of
 
@@ -59,4 +60,5 @@ urlpatterns = [
     path("runs/<uuid:run_id>", runs.OneRun.as_view(), name="run"),
     path("runs/<uuid:run_id>/cancel", runs.CancelRun.as_view(), name="run-cancel"),
     path("runs/<uuid:run_id>/windows", runs.RunWindows.as_view(), name="run-windows"),
+    re_path("", Nowhere.as_view(), name="nowhere"),
 ]

@@ -17,6 +17,7 @@ from documents.problem import DocumentError, Problem
 from documents.yaml_text import parse_yaml, to_yaml
 
 SCALARS = (int, float, str, bool)
+ACRONYMS = frozenset({"url", "api", "slo", "kv"})
 
 
 class DocumentForm(forms.Form):
@@ -105,7 +106,7 @@ class WorkloadForm(forms.Form):
 
 def field_for(info: FieldInfo, value: Any) -> forms.Field:
     """A form field for one document field. Its checks are the document's, not the form's."""
-    label, kwargs = info.name, {"required": False, "help_text": info.help, "initial": value}
+    label, kwargs = label_of(info), {"required": False, "help_text": info.help, "initial": value}
     field: forms.Field
     if info.choices:
         field = forms.CharField(
@@ -130,6 +131,13 @@ def field_for(info: FieldInfo, value: Any) -> forms.Field:
     field.unit, field.bounds = info.unit, bounds(info)  # type: ignore[attr-defined]
     field.required_by_document = info.required  # type: ignore[attr-defined]
     return field
+
+
+def label_of(info: FieldInfo) -> str:
+    """``max_duration_s`` is ``Max duration``: its unit stands beside the field."""
+    name = info.name.removesuffix("_ms").removesuffix("_s") if info.unit else info.name
+    first, *rest = (word.upper() if word in ACRONYMS else word for word in name.split("_"))
+    return " ".join([first[:1].upper() + first[1:], *rest])
 
 
 def bounds(info: FieldInfo) -> str:

@@ -40,8 +40,8 @@ def home(request: HttpRequest) -> HttpResponse:
 
 
 def endpoints(team: Team) -> list[dict[str, Any]]:
-    """Each endpoint with the run that last ended on it."""
-    newest = Run.objects.filter(endpoint=OuterRef("pk")).exclude(status__in=LIVE)
+    """Each endpoint with its last run that ended with a verdict."""
+    newest = Run.objects.filter(endpoint=OuterRef("pk")).judged()
     last = Subquery(newest.order_by("-created_at").values("pk")[:1])
     rows = list(Endpoint.objects.for_team(team).annotate(last_run_id=last))
     runs = Run.objects.with_names().in_bulk([row.last_run_id for row in rows if row.last_run_id])

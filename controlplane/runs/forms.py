@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from typing import Any
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from controlplane.catalogue.forms import label_of
 from controlplane.catalogue.models import Endpoint, PolicyVersion, SloVersion, Workload
-from controlplane.runs.launch import Launch
+from controlplane.runs.launch import SEEDS, Launch, faults
+from controlplane.runs.models import Run
 from controlplane.teams.models import Team
 from documents.fields import FieldInfo, describe
-from documents.problem import DocumentError
+from documents.problem import DocumentError, Problem
 from loadtest.arrivals.base import processes
 from loadtest.scenario import Scenario
 
 AS_GIVEN = ("duration_s", "warm_up_s", "drain_s", "seed")
 DEFAULT_PROCESS = "poisson"
-FIELDS_OF = {"endpoint": "endpoint", "policy": "policy_version", "slo": "slo_version"}
-"""Where a scenario's path stands in this form, when the names differ."""
+REFERENCES = {
+    "endpoint": "endpoint",
+    "policy": "policy_version",
+    "workload": "workload",
+    "slo": "slo_version",
+}
+"""The fields that name the catalogue's parts of a scenario."""
 
 
 class VersionField(forms.ModelChoiceField):
@@ -41,8 +49,7 @@ def process_parameters() -> dict[str, tuple[FieldInfo, list[str]]]:
 def _number_field(info: FieldInfo, **more: Any) -> forms.Field:
     """A field with the parameter's own range, unit and help."""
     cls = forms.IntegerField if info.kind is int else forms.FloatField
-    label = info.name.removesuffix("_s").replace("_", " ").capitalize()
-    field = cls(label=label, help_text=info.help, required=False, **more)
+    field = cls(label=label_of(info), help_text=info.help, required=False, **more)
     field.unit = info.unit
     field.widget.attrs |= {"step": "1" if info.kind is int else "any", "inputmode": "decimal"}
     return field
@@ -69,6 +76,7 @@ class LaunchForm(forms.Form):
         for name, rows in (("policy_version", PolicyVersion), ("slo_version", SloVersion)):
             versions = rows.objects.for_team(team).select_related("line")
             self.fields[name].queryset = versions.order_by("line__name", "-number")
+        self._preselect(team)
         self.fields["process"].choices = [(name, _choice(cls)) for name, cls in known.items()]
         for name, (info, owners) in process_parameters().items():
             field = _number_field(info, initial=20 if name == "rate" else info.default)
@@ -78,9 +86,26 @@ class LaunchForm(forms.Form):
         infos = {info.name: info for info in describe(Scenario)}
         for name in AS_GIVEN:
             initial = 60 if name == "duration_s" else infos[name].default
-            initial = None if name == "seed" else initial
+            initial = secrets.randbelow(SEEDS) if name == "seed" else initial
             self.fields[name] = _number_field(infos[name], initial=initial)
-        self.fields["seed"].help_text = _("fixes the whole schedule; empty draws a new one")
+        self.fields["seed"].help_text = _("fixes the whole schedule")
+
+    def _preselect(self, team: Team) -> None:
+        """The endpoint that was run last, and the newest objectives; a link may say otherwise."""
+        last = Run.objects.for_team(team).values_list("endpoint_id", flat=True).first()
+        newest = SloVersion.objects.for_team(team).order_by("-created_at", "-id").first()
+        self.fields["endpoint"].initial = last or self.fields["endpoint"].queryset.first()
+        self.fields["slo_version"].initial = newest
+
+    def clean(self) -> dict[str, Any]:
+        """The scenario's faults beside the fields', all at once; no field is told off twice."""
+        given = self.cleaned_data
+        found = {name: given.get(field) for name, field in REFERENCES.items()}
+        told = {*self.errors}
+        rest = {"arrivals": self._arrivals(), **_filled(given, AS_GIVEN)}
+        problems = [one for one in faults(found, rest, ()) if self._field(one) not in told]
+        self.tell(DocumentError(problems))
+        return given
 
     def launch(self) -> Launch:
         """What the form asks for; call it when the form is valid."""
@@ -94,17 +119,23 @@ class LaunchForm(forms.Form):
         )
 
     def _arrivals(self) -> dict[str, Any]:
-        process = self.cleaned_data["process"]
+        process = self.cleaned_data.get("process")
+        if process is None:
+            return {"process": process}
         names = [info.name for info in describe(processes.get(process))]
         return {"process": process, **_filled(self.cleaned_data, names)}
 
     def tell(self, error: DocumentError) -> None:
         """Each fault beside the field that it is about."""
         for problem in error.problems:
-            first, _dot, rest = problem.path.partition(".")
-            name = (rest or "process") if first == "arrivals" else FIELDS_OF.get(first, first)
             message = problem.message
-            self.add_error(name if name in self.fields else None, message[:1].upper() + message[1:])
+            self.add_error(self._field(problem), message[:1].upper() + message[1:])
+
+    def _field(self, problem: Problem) -> str | None:
+        """The field that a problem is about; None when no field is."""
+        first, _dot, rest = problem.path.partition(".")
+        name = (rest or "process") if first == "arrivals" else REFERENCES.get(first, first)
+        return name if name in self.fields else None
 
 
 def _choice(cls: Any) -> str:
@@ -117,4 +148,20 @@ def _filled(given: Mapping[str, Any], names: Any) -> dict[str, Any]:
 
 def initial_from(query: Mapping[str, str]) -> dict[str, str]:
     """What a link to the form may choose beforehand."""
-    return {name: query[name] for name in query if name in {*LaunchForm.base_fields, *AS_GIVEN}}
+    known = {*LaunchForm.base_fields, *process_parameters(), *AS_GIVEN}
+    return {name: query[name] for name in query if name in known}
+
+
+def choices_of(run: Run) -> dict[str, Any]:
+    """The choices that made a run, for a link that opens the form with all of them."""
+    scenario = run.scenario
+    return {
+        "endpoint": run.endpoint_id,
+        "policy_version": run.policy_version_id,
+        "workload": run.workload_id,
+        "slo_version": run.slo_version_id or "",
+        **{
+            name: value for name, value in scenario.get("arrivals", {}).items() if value is not None
+        },
+        **_filled(scenario, AS_GIVEN),
+    }

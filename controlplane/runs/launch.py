@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import uuid
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -29,6 +29,8 @@ M = TypeVar("M", bound=Model)
 REFERENCES = ("endpoint", "policy", "workload", "slo")
 PASSED_ON = ("arrivals", "duration_s", "warm_up_s", "drain_s", "timeouts", "seed", "prompt_salt")
 """Fields of the scenario that a request may set as they are."""
+SEEDS = 2**31
+"""A seed that nobody chose is drawn below this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,26 +45,15 @@ class Launch:
 
     def scenario(self) -> Scenario:
         """The frozen scenario; DocumentError lists every fault, those against caps included."""
-        endpoint = self.endpoint
-        scenario = Scenario.parse(
+        return _scenario(
             {
-                "seed": secrets.randbelow(2**31),
-                **self.rest,
-                "endpoint": {
-                    "name": endpoint.name,
-                    "base_url": endpoint.base_url,
-                    "model": endpoint.model,
-                    "kind": endpoint.kind,
-                },
-                "policy": self.policy_version.document,
-                "workload": self.workload.document,
-                "slo": self.slo_version.document if self.slo_version else None,
-                "tenants": tenants(endpoint.team, self.workload.document.get("tenants") or {}),
-            }
+                "endpoint": self.endpoint,
+                "policy": self.policy_version,
+                "workload": self.workload,
+                "slo": self.slo_version,
+            },
+            self.rest,
         )
-        if problems := over_caps(endpoint, scenario):
-            raise DocumentError(problems)
-        return scenario
 
 
 def parse(team: Team, given: object) -> Launch:
@@ -84,10 +75,40 @@ def parse(team: Team, given: object) -> Launch:
             found[name] = finder(given.get(name))
         except DocumentError as error:
             problems.extend(error.problems)
-    if problems:
-        raise DocumentError(problems)
     rest = {name: given[name] for name in PASSED_ON if name in given}
+    if problems:
+        known = {problem.path for problem in problems}
+        raise DocumentError([*problems, *faults(found, rest, known)])
     return Launch(found["endpoint"], found["policy"], found["workload"], found["slo"], rest)
+
+
+def faults(
+    found: Mapping[str, Any], rest: Mapping[str, Any], known: Collection[str]
+) -> list[Problem]:
+    """What else is wrong, when the parts of the scenario in ``known`` are told already."""
+    try:
+        _scenario(found, rest)
+    except DocumentError as error:
+        return [one for one in error.problems if one.path.partition(".")[0] not in known]
+    return []
+
+
+def _scenario(found: Mapping[str, Any], rest: Mapping[str, Any]) -> Scenario:
+    """From the rows that were found; the fault of one that was not is among those raised."""
+    endpoint, workload = found.get("endpoint"), found.get("workload")
+    document: dict[str, Any] = {"seed": secrets.randbelow(SEEDS), **rest}
+    if endpoint:
+        names = ("name", "base_url", "model", "kind")
+        document["endpoint"] = {name: getattr(endpoint, name) for name in names}
+    for name in ("policy", "workload", "slo"):
+        row = found.get(name)
+        document[name] = row.document if row else None
+    if endpoint and workload:
+        document["tenants"] = tenants(endpoint.team, workload.document.get("tenants") or {})
+    scenario = Scenario.parse(document)
+    if problems := over_caps(endpoint, scenario):
+        raise DocumentError(problems)
+    return scenario
 
 
 def tenants(team: Team, shares: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -104,13 +125,14 @@ def tenants(team: Team, shares: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 def over_caps(endpoint: Endpoint, scenario: Scenario) -> list[Problem]:
     """Where a scenario asks more of an endpoint than its owner allows."""
     problems = []
+    allows = f"the endpoint {endpoint.name} allows"
     if endpoint.max_duration_s is not None and scenario.duration_s > endpoint.max_duration_s:
-        message = f"{endpoint.name} allows runs of at most {endpoint.max_duration_s:,} s"
+        message = f"{allows} runs of at most {endpoint.max_duration_s:,} s"
         problems.append(Problem("duration_s", scenario.duration_s, message))
     expected = scenario.arrivals.expected(scenario.duration_s)
     rate = None if expected is None else expected / scenario.duration_s
     if rate is not None and endpoint.max_rate is not None and rate > endpoint.max_rate:
-        message = f"{endpoint.name} allows at most {endpoint.max_rate:g} requests per second"
+        message = f"{allows} at most {endpoint.max_rate:g} requests per second"
         problems.append(Problem("arrivals.rate", round(rate, 6), message))
     if endpoint.max_concurrency is not None:
         problems += _over_concurrency(endpoint, endpoint.max_concurrency, scenario)
@@ -120,7 +142,7 @@ def over_caps(endpoint: Endpoint, scenario: Scenario) -> list[Problem]:
 def _over_concurrency(endpoint: Endpoint, most: int, scenario: Scenario) -> list[Problem]:
     """A closed loop holds as many open as it has slots; an open one as its policy's ceiling."""
     slots = getattr(scenario.arrivals, "concurrency", None)
-    allowed = f"{endpoint.name} allows at most {most:,} requests in flight"
+    allowed = f"the endpoint {endpoint.name} allows at most {most:,} requests in flight"
     if slots is not None and slots > most:
         return [Problem("arrivals.concurrency", slots, allowed)]
     if slots is not None:

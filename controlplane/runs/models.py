@@ -60,6 +60,11 @@ class RunQuerySet(TeamQuerySet["Run"]):
     def live(self) -> RunQuerySet:
         return self.filter(status__in=LIVE)
 
+    def judged(self) -> RunQuerySet:
+        """Runs with a verdict: they came to their end, and had objectives or proved invalid."""
+        ended = self.filter(status=Status.DONE).exclude(verdict="")
+        return ended.exclude(slo_version=None, verdict="pass")
+
     def with_names(self) -> RunQuerySet:
         """With everything that a list says about a run, and without its bulky report."""
         return self.select_related(
@@ -130,6 +135,11 @@ class Run(models.Model):
     @property
     def is_live(self) -> bool:
         return self.status in LIVE
+
+    @property
+    def final_verdict(self) -> str:
+        """What it ended with; a run that was stopped has none, whatever its report says so far."""
+        return self.verdict if self.status == Status.DONE else ""
 
     @property
     def duration_s(self) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from typing import Any
+from urllib.parse import urlencode
 
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -12,7 +13,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from controlplane.runs import frames as frame_module
 from controlplane.runs import services, stored, watchdog
-from controlplane.runs.forms import LaunchForm, initial_from
+from controlplane.runs.forms import LaunchForm, choices_of, initial_from
 from controlplane.runs.models import Run, Status
 from controlplane.runs.verdicts import notes, verdict
 from controlplane.teams.access import page
@@ -150,6 +151,7 @@ def _bar(request: HttpRequest, run: Run) -> dict[str, Any]:
         "may_write": request.actor.may(Right.RUNS_WRITE),
         "may_cancel": request.actor.may(Right.RUNS_WRITE)
         and run.status in (Status.QUEUED, Status.RUNNING),
+        "choices": urlencode(choices_of(run)),
     }
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
+from typing import Any
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -19,6 +21,8 @@ from controlplane.catalogue.views.versions import context_of, saved_words, show_
 from controlplane.teams.access import page
 from controlplane.teams.rights import Right
 from documents.problem import DocumentError
+from measurement.objectives import Objective
+from measurement.slo import Slo as SloDocument
 
 COLUMNS = [("Name", ""), ("Version", "n"), ("Target", "n"), ("Objectives", "")]
 
@@ -35,7 +39,7 @@ def listing(request: HttpRequest) -> HttpResponse:
                 main(one),
                 {"text": str(latest)},
                 {"text": f"{100 * spec['target']:.4g} %"},
-                {"text": ", ".join(f"{o['metric']} ≤ {o['max']:g}" for o in spec["objectives"])},
+                {"text": _objectives(latest.document)},
             ]
         )
     return render(request, "catalogue/slos.html", table(COLUMNS, rows))
@@ -63,6 +67,17 @@ def version(request: HttpRequest, pk: uuid.UUID, number: int) -> HttpResponse:
 @require_POST
 def delete(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     return remove(request, _own(request, pk), back="catalogue:slos")
+
+
+def _objectives(document: Mapping[str, Any]) -> str:
+    """``E2E ≤ 60,000 ms, no error``, with the first letter large."""
+    said = ", ".join(_in_words(one) for one in SloDocument.parse(document).objectives)
+    return said[:1].upper() + said[1:]
+
+
+def _in_words(objective: Objective) -> str:
+    """The objective's own label, with its limit as a list writes numbers."""
+    return objective.label.replace(f"≤ {objective.max:g} ", f"≤ {objective.max:,.15g} ")
 
 
 def _own(request: HttpRequest, pk: uuid.UUID) -> Slo:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import ClassVar
 
 from controlplane.runs import phrases
-from controlplane.runs.panels.base import Column, Figure, Number, Series, Shown, Source, panel
+from controlplane.runs.panels.base import Column, Figure, Number, Row, Series, Shown, Source, panel
+from engines.signals_feed import STALE_AFTER
 from measurement.slo import Slo
 from measurement.window import Window
 
@@ -17,6 +19,19 @@ def _running(window: Window) -> Number:
 
 def _waiting(window: Window) -> Number:
     return window.events.waiting
+
+
+def _missing(rows: Sequence[Row]) -> int:
+    """Rows without a reading, where they are so many in a row that the feed itself calls it old.
+
+    A poll that falls just beside its row leaves one empty, and nothing was missed.
+    """
+    gaps = [len([*gap]) for known, gap in groupby(rows, _is_known) if not known]
+    return sum(gap for gap in gaps if gap >= STALE_AFTER)
+
+
+def _is_known(row: Row) -> bool:
+    return row["waiting"] is not None
 
 
 @panel
@@ -38,10 +53,10 @@ class EngineQueue:
         )
 
     def sentence(self, shown: Shown) -> str:
-        known = [row for row in shown.rows if row["waiting"] is not None]
+        known = [row for row in shown.rows if _is_known(row)]
         if not known:
             return "This engine's metrics can't be read: nothing is known of its queue."
-        missing = (len(shown.rows) - len(known)) * shown.step
+        missing = _missing(shown.rows) * shown.step
         gap = f" Its metrics were missing for {phrases.number(missing)} s." if missing else ""
         queued = [row for row in known if (row["waiting"] or 0) >= 1]
         if not queued:

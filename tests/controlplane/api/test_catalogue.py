@@ -143,3 +143,14 @@ def test_a_revoked_or_unknown_token_is_told_so(call: Call, operator: Actor) -> N
     refused = call("get", "/tenants")
     assert refused.status_code == 401
     assert "unknown, revoked or expired" in refused.json()["detail"]
+
+
+@pytest.mark.parametrize("method", ["get", "post", "put", "delete"])
+@pytest.mark.parametrize("path", ["/nonsense", "/runs/not-an-id", "/slos/x/y/z", "/runs/", "/"])
+def test_an_unknown_address_is_told_as_a_problem(
+    operator: Actor, api_as: Callable[..., Any], method: str, path: str
+) -> None:
+    answer = api_as(operator)(method, path)
+    assert (answer.status_code, answer["Content-Type"]) == (404, "application/problem+json")
+    assert answer.json()["type"] == "urn:headway:problem:not-found"
+    assert "nothing at this address" in answer.json()["detail"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable
+from dataclasses import make_dataclass
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from django.test import Client
 from controlplane.audit.models import AuditEntry
 from controlplane.audit.services import verify
 from controlplane.catalogue.documents import EndpointDocument
+from controlplane.catalogue.forms import DocumentForm, label_of
 from controlplane.catalogue.models import Endpoint
 from controlplane.catalogue.services.endpoints import (
     change_endpoint,
@@ -23,7 +25,10 @@ from controlplane.catalogue.services.endpoints import (
 from controlplane.catalogue.services.removal import delete
 from controlplane.sealing import Secret, is_current
 from controlplane.teams.rights import Actor, Denied
+from documents.fields import describe, parameter
 from documents.problem import DocumentError
+from schedulers.decision import DecisionPoint
+from schedulers.points import registered
 
 URL = "http://127.0.0.1:8100"
 KEY = "sk-live-never-shown-9876543210"
@@ -46,6 +51,30 @@ def test_a_viewer_may_not_and_the_denial_is_written_down(
         create_endpoint(actor=actor_as("viewer"), document=document())
     assert not Endpoint.objects.exists()
     assert AuditEntry.objects.get().outcome == "denied"
+
+
+def test_labels_are_words_with_their_units_beside() -> None:
+    form = DocumentForm(of=EndpointDocument)
+    labels = {name: (field.label, field.unit) for name, field in form.fields.items()}
+    assert labels["base_url"] == ("Base URL", "")
+    assert labels["max_duration_s"] == ("Max duration", "s")
+    assert labels["max_concurrency"] == ("Max concurrency", "requests")
+    aimd = DocumentForm(of=registered(DecisionPoint.CONCURRENCY)["aimd"]).fields
+    assert (aimd["timeout_ms"].label, aimd["timeout_ms"].unit) == ("Timeout", "ms")
+
+
+@pytest.mark.parametrize(
+    ("name", "unit", "label"),
+    [
+        ("slo_api_kv", "", "SLO API KV"),
+        ("kv_use_ms", "ms", "KV use"),
+        ("items_s", "", "Items s"),
+        ("weight", "", "Weight"),
+    ],
+)
+def test_a_label_comes_from_the_fields_name(name: str, unit: str, label: str) -> None:
+    made = make_dataclass("Made", [(name, int, parameter(default=1, unit=unit))])
+    assert label_of(describe(made)[0]) == label
 
 
 def test_a_name_is_taken_once_in_a_team_and_free_in_another(

@@ -165,3 +165,26 @@ def test_a_versions_page_says_what_changed(
     shown = page_as(operator).get(f"/catalogue/policies/{line.pk}/versions/2/")
     assert shown.context["changes"] == [("spec.concurrency.limit", 32, 64)]
     assert page_as(operator).get(f"/catalogue/policies/{line.pk}/versions/3/").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("objectives", "said"),
+    [
+        ([("e2e_ms", 60_000), ("error", 0)], "E2E ≤ 60,000 ms, no error"),
+        ([("ttft_ms", 1_234_567), ("tpot_ms", 62.5)], "TTFT ≤ 1,234,567 ms, TPOT ≤ 62.5 ms"),
+        ([("error", 0)], "No error"),
+    ],
+)
+def test_the_list_of_slos_writes_objectives_as_people_read_them(
+    operator: Actor,
+    page_as: Callable[[Actor], Client],
+    objectives: list[tuple[str, float]],
+    said: str,
+) -> None:
+    spec = {
+        "target": 0.9,
+        "objectives": [{"metric": name, "max": most} for name, most in objectives],
+    }
+    save_slo(actor=operator, document={**SLO, "spec": spec})
+    (row,) = page_as(operator).get("/catalogue/slos/").context["rows"]
+    assert row[-1]["text"] == said

@@ -80,6 +80,27 @@ def test_every_fault_of_a_body_has_its_pointer(call: Call) -> None:
 
 
 @pytest.mark.django_db
+def test_faults_of_the_scenario_are_told_with_those_of_its_references(call: Call) -> None:
+    bad = {"endpoint": "nowhere", "policy": 7, "duration_s": -1, "arrivals": {"process": "poisson"}}
+    answer = call("post", "/runs", BODY | bad | {"speed": 1}, Idempotency_Key="one")
+    told = [error["pointer"] for error in answer.json()["errors"]]
+    assert answer.status_code == 422
+    assert sorted(told) == ["#/arrivals/rate", "#/duration_s", "#/endpoint", "#/policy", "#/speed"]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("body", [{}, {"arrivals": 3, "endpoint": None}])
+def test_a_body_with_next_to_nothing_tells_each_thing_once(
+    call: Call, body: dict[str, Any]
+) -> None:
+    answer = call("post", "/runs", body, Idempotency_Key="one")
+    told = [error["pointer"] for error in answer.json()["errors"]]
+    assert answer.status_code == 422
+    assert {"#/endpoint", "#/policy", "#/workload", "#/arrivals", "#/duration_s"} == set(told)
+    assert len(told) == len(set(told))
+
+
+@pytest.mark.django_db
 def test_a_token_that_may_only_read_starts_and_stops_nothing(
     actor: Actor,
     run: Run,
@@ -114,6 +135,20 @@ def test_the_verdict_is_the_pages(call: Call, claimed: Run, tmp_path: Path) -> N
     assert (shown["outcome"], shown["because"]) == (said["verdict"], said["because"])
     assert said["judgement"] == SUMMARY["judgement"]
     assert said["summary"] == SUMMARY
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("status", [Status.CANCELLED, Status.LOST])
+def test_a_stopped_run_has_no_verdict_and_keeps_what_it_had_measured(
+    call: Call, claimed: Run, tmp_path: Path, status: Status
+) -> None:
+    play(claimed, tmp_path, end=False)
+    Ledger(claimed, tmp_path, publish=lambda *_: None).finish(status, summary=SUMMARY)
+    said = call("get", f"/runs/{claimed.pk}").json()
+    (listed,) = call("get", "/runs").json()["results"]
+    assert said["verdict"] is listed["verdict"] is None
+    assert said["because"] == listed["because"] == ""
+    assert said["judgement"] == SUMMARY["judgement"]
 
 
 @pytest.mark.django_db

@@ -123,14 +123,21 @@ def test_reaching_the_limit_is_told() -> None:
 
 
 def test_missing_engine_metrics_are_told_and_never_read_as_zero() -> None:
-    gap = rows(0, waiting=[0, None, None, 4], running=[1, None, None, 2])
+    gap = rows(0, waiting=[0, None, None, None, 4], running=[1, None, None, None, 2])
     assert said("engine", gap, step=1) == (
-        "Up to 4 waiting inside the engine, first at 0:06. Its metrics were missing for 2 s."
+        "Up to 4 waiting inside the engine, first at 0:08. Its metrics were missing for 3 s."
     )
     blind = rows(0, waiting=[None], running=[None])
     assert said("engine", blind).startswith("This engine's metrics can't be read")
     assert said("kv_use", rows(0, kv_percent=[None])).startswith("This engine does not say")
     assert said("kv_use", rows(0, kv_percent=[10, 83.04])) == "At most 83.0 %, at 0:02."
+
+
+def test_rows_that_a_poll_fell_beside_are_no_gap() -> None:
+    beside = [0, None, 0, None, None, 0, None]
+    assert said("engine", rows(0, waiting=beside), step=1) == "No queue inside the engine."
+    late = [0, None, 0, None, None, None, None]
+    assert said("engine", rows(0, waiting=late), step=1).endswith("were missing for 4 s.")
 
 
 @pytest.mark.parametrize("name", sorted(panels.all()))

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.test import Client
 
+from controlplane.catalogue.documents import EndpointDocument
+from controlplane.catalogue.models import Endpoint
+from controlplane.catalogue.services import endpoints, lines
 from controlplane.runs import services
 from controlplane.runs.launch import Launch
 from controlplane.runs.models import Run, Status
 from controlplane.teams.models import Role, Team, User
 from controlplane.teams.rights import Actor
-from tests.controlplane.runs.conftest import member
+from loadtest.arrivals.base import processes
+from loadtest.scenario import Scenario
+from loadtest.schedule import Schedule
+from tests.controlplane.runs.conftest import SLO, member
 from tests.controlplane.runs.test_frames import play
 
 pytestmark = pytest.mark.django_db
@@ -68,12 +77,68 @@ def test_the_form_says_what_is_missing(page: Client) -> None:
     assert answer.context["missing"] == ["endpoint", "policy_version", "workload"]
 
 
+def test_the_form_opens_with_the_newest_slo_and_the_endpoint_run_last(
+    page: Client, actor: Actor, launch: Launch, stranger: Actor
+) -> None:
+    def chosen() -> dict[str, list[str]]:
+        shown = page.get("/runs/new/").content.decode()
+        selects = re.findall(r'<select name="(\w+)".*?</select>', shown, re.DOTALL)
+        texts = re.findall(r"<select .*?</select>", shown, re.DOTALL)
+        return {
+            name: re.findall(r'value="([^"]*)" selected', text)
+            for name, text in zip(selects, texts, strict=True)
+        }
+
+    later = EndpointDocument("zeta", "http://127.0.0.1:9998", "m")
+    endpoint = endpoints.create_endpoint(actor=actor, document=later)
+    other = lines.save_slo(actor=actor, document={**SLO, "metadata": {"name": "another"}}).version
+    lines.save_slo(actor=stranger, document=SLO)
+    assert chosen()["endpoint"] == [str(launch.endpoint.pk)]
+    assert chosen()["slo_version"] == [str(other.pk)]
+    services.start(actor=actor, launch=replace(launch, endpoint=endpoint))
+    assert chosen()["endpoint"] == [str(endpoint.pk)]
+    without = page.get("/runs/new/", {"slo_version": ""}).context["form"]
+    assert without["slo_version"].value() == ""
+    assert without.fields["slo_version"].empty_label == "No objectives"
+
+
 def test_a_link_may_choose_beforehand(page: Client, launch: Launch) -> None:
     answer = page.get("/runs/new/", {"endpoint": launch.endpoint.pk, "duration_s": 90, "evil": 1})
     assert answer.context["form"].initial == {
         "endpoint": str(launch.endpoint.pk),
         "duration_s": "90",
     }
+
+
+ARRIVALS = {
+    "poisson": {"process": "poisson", "rate": 5.0},
+    "constant": {"process": "constant", "rate": 0.25},
+    "closed": {"process": "closed", "concurrency": 3, "think_s": 1.5, "failure_pause_s": 0.7},
+}
+
+
+def test_every_arrival_process_is_tried_below() -> None:
+    assert set(ARRIVALS) == set(processes.all())
+
+
+@pytest.mark.parametrize("arrivals", ARRIVALS.values(), ids=list(ARRIVALS))
+@pytest.mark.parametrize("judged", [True, False])
+def test_the_link_that_changes_a_run_opens_the_form_that_made_it(
+    page: Client, actor: Actor, launch: Launch, arrivals: dict[str, Any], judged: bool
+) -> None:
+    rest = {"arrivals": arrivals, "duration_s": 90, "warm_up_s": 4, "drain_s": 7, "seed": 41}
+    slo = launch.slo_version if judged else None
+    run = services.start(actor=actor, launch=replace(launch, slo_version=slo, rest=rest))
+    services.cancel(actor=actor, run=run)
+    shown = page.get(f"/runs/{run.pk}/").content.decode()
+    (link,) = re.findall(r'href="(/runs/new/[^"]*)">Change it', shown)
+    bound = page.get(html.unescape(link)).context["form"]
+    values = {field.name: "" if field.value() is None else str(field.value()) for field in bound}
+    assert page.post("/runs/new/", values).status_code == 302
+    again = Run.objects.exclude(pk=run.pk).get()
+    assert again.scenario == run.scenario
+    assert again.scenario["arrivals"] == arrivals
+    assert again.slo_version == slo
 
 
 def test_a_good_form_starts_the_run_and_leads_to_it(page: Client, launch: Launch) -> None:
@@ -115,11 +180,55 @@ def test_a_bad_form_names_the_field(
     assert not Run.objects.exists()
 
 
+@pytest.mark.parametrize("path", ["/runs/new/", "/runs/preview/"])
+@pytest.mark.parametrize(
+    ("change", "fields"),
+    [
+        (
+            {"rate": "0", "duration_s": "99999999", "warm_up_s": "-1", "seed": "1.5"},
+            {"rate", "duration_s", "warm_up_s", "seed"},
+        ),
+        ({"endpoint": "nonsense", "rate": "0"}, {"endpoint", "rate"}),
+        ({"workload": "", "duration_s": ""}, {"workload", "duration_s"}),
+        ({"policy_version": "nonsense", "drain_s": "-1"}, {"policy_version", "drain_s"}),
+        ({"process": "nonsense", "seed": "-1"}, {"process", "seed"}),
+        ({"rate": "fast", "warm_up_s": "30"}, {"rate"}),
+        ({"seed": "x", "warm_up_s": "30"}, {"seed", "warm_up_s"}),
+    ],
+)
+def test_a_bad_form_names_every_fault_once(
+    page: Client, launch: Launch, path: str, change: dict[str, str], fields: set[str]
+) -> None:
+    answer = page.post(path, form(launch, **change))
+    assert answer.status_code == 422
+    errors = answer.context["form"].errors if answer.context else answer.json()["errors"]
+    assert set(errors) == fields
+    assert {len(told) for told in errors.values()} == {1}
+    assert not Run.objects.exists()
+
+
 def test_a_cap_of_the_endpoint_is_told_at_its_field(page: Client, launch: Launch) -> None:
     launch.endpoint.max_rate = 5
     launch.endpoint.save()
     answer = page.post("/runs/new/", form(launch))
     assert "at most 5 requests per second" in answer.context["form"].errors["rate"][0]
+
+
+@pytest.mark.parametrize(
+    ("cap", "change", "field"),
+    [
+        ({"max_rate": 5}, {}, "rate"),
+        ({"max_duration_s": 5}, {}, "duration_s"),
+        ({"max_concurrency": 2}, {"process": "closed", "concurrency": "3"}, "concurrency"),
+        ({"max_concurrency": 2}, {}, "policy_version"),
+    ],
+)
+def test_a_message_keeps_a_name_as_it_is_written(
+    page: Client, launch: Launch, cap: dict[str, int], change: dict[str, str], field: str
+) -> None:
+    Endpoint.objects.filter(pk=launch.endpoint.pk).update(name="deadend", **cap)
+    (told,) = page.post("/runs/new/", form(launch, **change)).context["form"].errors[field]
+    assert told.startswith("The endpoint deadend allows ")
 
 
 def test_a_viewer_sees_runs_and_starts_none(viewer: Client, run: Run) -> None:
@@ -137,6 +246,24 @@ def test_the_preview_is_what_would_be_sent(page: Client, launch: Launch) -> None
     assert (answer.status_code, seen["requests"], seen["duration_s"]) == (200, 300, 30)
     assert (seen["prompt_tokens"], seen["output_tokens"]) == (300 * 16, 300 * 8)
     assert not Run.objects.exists()
+
+
+def test_the_preview_of_a_form_as_it_opens_is_the_load_that_runs(
+    page: Client, launch: Launch
+) -> None:
+    bound = page.get("/runs/new/").context["form"]
+    drawn = bound["seed"].value()
+    assert page.get("/runs/new/").context["form"]["seed"].value() != drawn
+    values = form(launch, seed=str(drawn), duration_s="60", rate="20")
+    previews = [page.post("/runs/preview/", values).json() for _ in range(2)]
+    page.post("/runs/new/", values)
+    run = Run.objects.get()
+    scenario = Scenario.parse(run.scenario)
+    schedule = Schedule(
+        scenario.arrivals, scenario.workload, duration=scenario.duration_s, seed=run.seed
+    )
+    assert previews[0] == previews[1]
+    assert (run.seed, previews[0]["requests"]) == (drawn, schedule.offered)
 
 
 def test_the_preview_of_a_bad_form_names_its_fields(page: Client, launch: Launch) -> None:
@@ -253,6 +380,23 @@ def test_the_first_page_shows_endpoints_with_their_last_verdict(
     assert row["last"]["verdict"]["word"] == "Passed"
     assert [one["run"] for one in answer.context["recent"]] == [claimed]
     assert answer.context["now"] == []
+
+
+def test_the_fleet_shows_the_last_run_that_has_a_verdict(
+    page: Client, actor: Actor, launch: Launch, claimed: Run, tmp_path: Path
+) -> None:
+    play(claimed, tmp_path)
+    unjudged = services.start(actor=actor, launch=replace(launch, slo_version=None))
+    Run.objects.filter(pk=unjudged.pk).update(status=Status.DONE, verdict="pass")
+    stopped = services.start(actor=actor, launch=launch)
+    Run.objects.filter(pk=stopped.pk).update(status=Status.CANCELLED, verdict="inconclusive")
+    answer = page.get("/")
+    (row,) = answer.context["endpoints"]
+    assert (row["last"]["run"], row["last"]["verdict"]["word"]) == (claimed, "Passed")
+    recent = [one["verdict"]["outcome"] for one in answer.context["recent"]]
+    assert recent == ["none", "none", "pass"]
+    listed = page.get("/runs/").context["rows"]
+    assert [one["verdict"]["outcome"] for one in listed] == recent
 
 
 def test_the_page_is_json_that_a_browser_can_read(
