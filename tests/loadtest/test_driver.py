@@ -102,6 +102,12 @@ def test_a_run_ends_with_its_last_answer_and_does_not_wait_for_the_deadline() ->
     assert ran.ended_at == pytest.approx(9.9 + 0.5, abs=0.01)
 
 
+def test_an_open_loop_lasts_as_long_as_its_schedule() -> None:
+    ran = run(FakeEngine(), process="constant", rate=1.0, duration=3.0)
+    assert ran.engine.sent == pytest.approx([0.0, 1.0, 2.0])
+    assert ran.driver.closed_at == pytest.approx(3.0)
+
+
 def test_cancel_closes_what_is_open_at_once_and_offers_nothing_more() -> None:
     ran = run(FakeEngine(lambda _: (2.0, 0.0, Outcome.OK)), cancel_at=5.05)
     reconcile(ran)
