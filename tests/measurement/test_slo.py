@@ -181,6 +181,10 @@ def test_bands_hold_for_longer_prompts_and_the_longest_that_fits_wins() -> None:
     assert not found.judge(answered(first_token_at=2.0, prompt_tokens=None)).met
 
 
+def test_a_length_below_0_is_in_the_shortest_band() -> None:
+    assert slo(TTFT, ERROR).judge(answered(prompt_tokens=-5)).met
+
+
 def test_a_tenants_threshold_holds_at_every_length_but_in_its_own_bands() -> None:
     found = slo(
         TTFT,
