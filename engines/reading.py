@@ -163,7 +163,8 @@ class Reading:
 
     def whole(self, at: float, answer: Chunk) -> None:
         """Take an answer that came in one piece: it has counts, but no first token."""
-        usage = _sane(answer.usage or (answer.timings and answer.timings.as_usage()))
+        timings = answer.timings
+        usage = _sane(answer.usage or (timings.as_usage() if timings else None))
         if usage:
             self.final = usage
             if self._on_tokens is not None and usage.completion_tokens:

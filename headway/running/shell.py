@@ -76,8 +76,8 @@ async def _complete(given: dict[str, Any], rules: EgressRules, key: str) -> dict
     endpoint = given["endpoint"]
     if endpoint.get("model") and endpoint.get("kind"):
         return given
-    if not endpoint.get("model"):
-        Scenario.parse({**given, "endpoint": {**endpoint, "model": "?"}})  # other faults first
+    open_model = {**endpoint, "model": endpoint.get("model") or "?"}
+    Scenario.parse({**given, "endpoint": open_model})  # other faults first
     found = await probe(
         endpoint["base_url"], rules, model=endpoint.get("model", ""), api_key=key, within=5.0
     )

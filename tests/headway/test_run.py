@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from headway.__main__ import main
 from loadtest.recorder import read_decisions, read_samples, read_windows
 from measurement.window import roll_up
 from tests.engine_process import EngineProcess, engine_process
@@ -285,6 +286,37 @@ def test_bad_configuration_is_exit_code_20_and_names_the_fault(
     assert told in ran.stderr
     assert "Traceback" not in ran.stderr
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("part", "options"),
+    [
+        ({"endpoint": 5}, []),
+        ({"endpoint": {"base_url": 5, "model": "m"}}, []),
+        ({"workload": 3}, []),
+        ({"arrivals": 3}, []),
+        ({"arrivals": [1]}, []),
+        ({"timeouts": 3}, ["--timeout", "idle=3s"]),
+        ({"timeouts": 3}, []),
+        ({"policy": 5}, ["--policy-set", "concurrency.limit=3"]),
+        ({"slo": 5}, []),
+        ({"tenants": 5}, []),
+    ],
+)
+def test_a_part_of_another_shape_in_a_scenario_file_is_named(
+    part: dict[str, Any], options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = {
+        "endpoint": {"base_url": "http://127.0.0.1:9", "model": "m"},
+        "arrivals": {"process": "poisson", "rate": 1},
+        **part,
+    }
+    (tmp_path / "scenario.json").write_text(json.dumps(given))
+    out = tmp_path / "out"
+    words = ["run", "--scenario", str(tmp_path / "scenario.json"), "--out", str(out), *options]
+    assert main(words) == 20
+    assert f"headway run: {next(iter(part))}" in capsys.readouterr().err
+    assert not out.exists()
 
 
 def test_a_metadata_address_is_refused_with_exit_code_22(tmp_path: Path) -> None:
