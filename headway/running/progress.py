@@ -9,6 +9,7 @@ from headway.running.saying import say
 from loadtest.conclusion import Conclusion
 from loadtest.facts import Facts
 from loadtest.news import News
+from loadtest.printable import printable
 from loadtest.scenario import Scenario
 
 
@@ -37,7 +38,7 @@ class Progress:
         if self._quiet:
             return
         if self._renews:
-            self._say(f"\r\x1b[2K{text}")
+            self._say(f"\r\x1b[2K{printable(text)}")
             self._open_line = True
         else:
             self._line(text)
@@ -49,7 +50,7 @@ class Progress:
             self._line(note)
 
     def _line(self, text: str) -> None:
-        self._say(f"{text}\n")
+        self._say(f"{printable(text)}\n")
 
     def _say(self, text: str) -> None:
         """A stream that fails once is left alone from then on; the load goes on."""

@@ -20,6 +20,7 @@ from loadtest import publishing, recorder
 from loadtest.conclusion import Conclusion
 from loadtest.eventloop import run_fast
 from loadtest.execution import Order, execute
+from loadtest.printable import printable
 from loadtest.scenario import Scenario
 from loadtest.tether import stop_on_signals
 from measurement.verdict import EXIT_CODES
@@ -112,5 +113,5 @@ def _directory(out: Path | None, *, force: bool) -> Path:
 
 def _refuse(word: str, problems: Any) -> int:
     for problem in problems:
-        say(f"headway run: {problem}\n", sys.stderr)
+        say(f"headway run: {printable(str(problem))}\n", sys.stderr)
     return EXIT_CODES[word]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+import io
 import json
+import unicodedata
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from headway.running.progress import Progress
 from loadtest import publishing
 from loadtest.conclusion import CANCELLED, FINISHED, LOST, Conclusion, Seen, conclude
 from loadtest.facts import Facts, make_schedule
@@ -29,6 +33,7 @@ def conclusion(
     lag: float = 0.0002,
     drop: int = 0,
     early: Outcome | None = None,
+    error: str = "",
     **changes: Any,
 ) -> Conclusion:
     """A run in which every request became ``outcome``; the last ``drop`` samples are missing.
@@ -44,6 +49,7 @@ def conclusion(
         sample(Flight(job), early if early and job.intended_at < 30 else outcome)
         for job in jobs[: len(jobs) - drop]
     ]
+    samples = [dataclasses.replace(it, error=error) for it in samples]
     seen = Seen(windows=(), stopped_at=stopped_at, loop_lag=Histogram.of([lag] * 100))
     return conclude(samples, scenario, facts, seen, status)
 
@@ -108,6 +114,18 @@ def test_a_run_without_a_success_never_exits_with_0() -> None:
     it = conclusion(outcome=Outcome.CONNECT, slo=None)
     assert (it.verdict.outcome, it.exit_code) == ("fail", 30)
     assert "FAIL" in publishing.render("table", it)
+
+
+def test_an_engines_words_cant_steer_the_terminal() -> None:
+    evil = "\x1b]0;owned\x07\x1b[2J\x9b31m\r\x7fbad\tgateway"
+    it = conclusion(outcome=Outcome.HTTP_5XX, error=evil)
+    assert evil in it.notes[0]
+    table, told = publishing.render("table", it), io.StringIO()
+    Progress(stream=told).concluded(it)
+    for text in (table, told.getvalue()):
+        assert "bad gateway" in text
+        assert not [mark for mark in text if unicodedata.category(mark) == "Cc" and mark != "\n"]
+    assert summary(it)["failures"][0]["first_error"] == evil
 
 
 def test_only_what_is_judged_can_make_a_pass() -> None:
