@@ -14,6 +14,7 @@ MOST_TOKENS = 2**31 - 1
 """No answer is longer; a count above, or below 0, is nonsense and taken as not said."""
 
 OnTokens = Callable[[float, int], None]
+OnAnswer = Callable[[float], None]
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -26,14 +27,17 @@ class Reading:
     """
 
     __slots__ = (
-        "_counted", "_on_tokens", "_parser", "_say_tokens", "chunks", "continuous", "done",
-        "event_at", "events", "failure", "final", "finish_reason", "first_answer_at",
+        "_counted", "_on_answer", "_on_tokens", "_parser", "_say_tokens", "chunks", "continuous",
+        "done", "event_at", "events", "failure", "final", "finish_reason", "first_answer_at",
         "first_chunk_tokens", "first_token_at", "gap_tokens", "gaps", "last_token_at", "over_at",
         "so_far", "text", "why",
     )  # fmt: skip
 
-    def __init__(self, on_tokens: OnTokens | None = None) -> None:
+    def __init__(
+        self, on_tokens: OnTokens | None = None, on_answer: OnAnswer | None = None
+    ) -> None:
         self._on_tokens = on_tokens
+        self._on_answer = on_answer
         self._parser: SseParser | None = None
         self._counted = 0
         self.text = bytearray()
@@ -114,6 +118,8 @@ class Reading:
             self._tokens(at, usage)
             if self.first_answer_at is None and channels & ANSWER:
                 self.first_answer_at = at
+                if self._on_answer is not None:
+                    self._on_answer(at)
         reason = chunk.finish_reason
         if reason is not None:
             self.finish_reason = reason

@@ -204,6 +204,14 @@ def test_tokens_are_told_as_they_come() -> None:
     assert told == [(1.5, 2), (2.5, 1)]
 
 
+def test_the_answers_first_token_is_told_once_and_reasoning_is_none() -> None:
+    told: list[float] = []
+    reading = Reading(on_answer=told.append)
+    for at, piece in enumerate((delta(reasoning="Hm"), delta(content="a"), delta(content="b"))):
+        reading.body(float(at), piece)
+    assert told == [1.0]
+
+
 @pytest.mark.parametrize("start", [b"", b"\n", b" ", b"\xef\xbb\xbf", b"\r\n\r\n"])
 def test_a_stream_is_known_by_its_first_byte(start: bytes) -> None:
     assert read(start + HELLO).streamed
