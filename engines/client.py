@@ -9,7 +9,7 @@ from engines.answer import Answer
 from engines.headers import excerpt, retry_after
 from engines.openai import PATHS, body
 from engines.outcomes import outcome_of
-from engines.reading import ERROR_LIMIT, OnTokens, Reading
+from engines.reading import ERROR_LIMIT, OnAnswer, OnTokens, Reading
 from engines.request import CompletionRequest, Timeouts
 from engines.signals.base import adapter
 from engines.target import Target
@@ -56,11 +56,13 @@ class EngineClient:
         *,
         on_sent: OnSent | None = None,
         on_tokens: OnTokens | None = None,
+        on_answer: OnAnswer | None = None,
     ) -> Answer:
         """Ask, and say what came of it; a failed request is an answer too.
 
         Cancelling closes the connection at once. ``on_sent(at)`` is called when the first byte is
-        handed to the socket, ``on_tokens(at, n)`` for each chunk with tokens as it arrives.
+        handed to the socket, ``on_tokens(at, n)`` for each chunk with tokens as it arrives,
+        ``on_answer(at)`` when the first one of the answer itself did.
         """
         http = HttpRequest(
             "POST",
@@ -68,7 +70,7 @@ class EngineClient:
             self._headers,
             body(request, model=self.target.model, dialect=self._dialect),
         )
-        call = _Call(on_sent, on_tokens)
+        call = _Call(on_sent, on_tokens, on_answer)
         limit = min(timeouts.connect, timeouts.total)
         exchange = Exchange(http, call, self._clock, connect_within=limit)
         call.watch = Watch(exchange, call, timeouts, stream=request.stream)
@@ -112,9 +114,14 @@ class _Call:
 
     watch: Watch
 
-    def __init__(self, on_sent: OnSent | None, on_tokens: OnTokens | None) -> None:
+    def __init__(
+        self,
+        on_sent: OnSent | None,
+        on_tokens: OnTokens | None,
+        on_answer: OnAnswer | None,
+    ) -> None:
         self._on_sent = on_sent
-        self.reading = Reading(on_tokens)
+        self.reading = Reading(on_tokens, on_answer)
         self.sent_at: float | None = None
         self.status: int | None = None
         self.headers: Mapping[str, str] = {}

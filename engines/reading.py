@@ -10,8 +10,11 @@ from measurement.outcome import Outcome, TokenSource
 
 WHOLE_LIMIT = 32 * 1024 * 1024
 ERROR_LIMIT = 64 * 1024
+MOST_TOKENS = 2**31 - 1
+"""No answer is longer; a count above, or below 0, is nonsense and taken as not said."""
 
 OnTokens = Callable[[float, int], None]
+OnAnswer = Callable[[float], None]
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -24,14 +27,17 @@ class Reading:
     """
 
     __slots__ = (
-        "_counted", "_on_tokens", "_parser", "_say_tokens", "chunks", "continuous", "done",
-        "event_at", "events", "failure", "final", "finish_reason", "first_answer_at",
+        "_counted", "_on_answer", "_on_tokens", "_parser", "_say_tokens", "chunks", "continuous",
+        "done", "event_at", "events", "failure", "final", "finish_reason", "first_answer_at",
         "first_chunk_tokens", "first_token_at", "gap_tokens", "gaps", "last_token_at", "over_at",
         "so_far", "text", "why",
     )  # fmt: skip
 
-    def __init__(self, on_tokens: OnTokens | None = None) -> None:
+    def __init__(
+        self, on_tokens: OnTokens | None = None, on_answer: OnAnswer | None = None
+    ) -> None:
         self._on_tokens = on_tokens
+        self._on_answer = on_answer
         self._parser: SseParser | None = None
         self._counted = 0
         self.text = bytearray()
@@ -107,18 +113,20 @@ class Reading:
         self._chunk(at, chunk)
 
     def _chunk(self, at: float, chunk: Chunk) -> None:
-        channels = chunk.channels()
+        channels, usage = chunk.channels(), _sane(chunk.usage)
         if channels:
-            self._tokens(at, chunk.usage)
+            self._tokens(at, usage)
             if self.first_answer_at is None and channels & ANSWER:
                 self.first_answer_at = at
+                if self._on_answer is not None:
+                    self._on_answer(at)
         reason = chunk.finish_reason
         if reason is not None:
             self.finish_reason = reason
-        if chunk.usage is not None:
-            self._usage(chunk.usage, last=not chunk.choices or reason is not None)
+        if usage is not None:
+            self._usage(usage, last=not chunk.choices or reason is not None)
         elif chunk.timings is not None and self.final is None:
-            self.final = chunk.timings.as_usage()
+            self.final = _sane(chunk.timings.as_usage())
 
     def _tokens(self, at: float, usage: Usage | None) -> None:
         """One chunk that carries text: its stamp, its gap, and its tokens where it says them."""
@@ -161,8 +169,20 @@ class Reading:
 
     def whole(self, at: float, answer: Chunk) -> None:
         """Take an answer that came in one piece: it has counts, but no first token."""
-        usage = answer.usage or (answer.timings and answer.timings.as_usage())
+        timings = answer.timings
+        usage = _sane(answer.usage or (timings.as_usage() if timings else None))
         if usage:
             self.final = usage
             if self._on_tokens is not None and usage.completion_tokens:
                 self._on_tokens(at, usage.completion_tokens)
+
+
+def _sane(usage: Usage | None) -> Usage | None:
+    """The usage without counts that can't be."""
+    if usage is None:
+        return None
+    return Usage(_count(usage.prompt_tokens), _count(usage.completion_tokens))
+
+
+def _count(said: int | None) -> int | None:
+    return said if said is not None and 0 <= said <= MOST_TOKENS else None

@@ -17,6 +17,7 @@ from loadtest.arrivals.base import OpenLoop
 from loadtest.facts import Facts, schedule_of
 from loadtest.scenario import Scenario
 from measurement.histogram import Histogram
+from measurement.objective_verdict import INVALID
 from measurement.sample import Sample
 from measurement.stimulus import Expected
 from measurement.summary import Summary, steady_samples, summarise
@@ -60,18 +61,22 @@ class Conclusion:
 
     @property
     def silent(self) -> bool:
-        """Whether requests were offered and not one of them succeeded."""
-        outcomes = self.summary.whole.outcomes
-        return bool(outcomes) and not any(outcome.success for outcome in outcomes)
+        """Whether not one request of the judged part succeeded, be it that there was none."""
+        return not any(outcome.success for outcome in self.summary.steady.outcomes)
 
     @property
     def exit_code(self) -> int:
         """What a command that ran this exits with."""
         if self.status == CANCELLED:
             return EXIT_CODES["cancelled"]
-        if self.status == LOST or (self.silent and self.verdict.exit_code == 0):
+        if self.status == LOST or (self.silent and self._without_reason):
             return EXIT_CODES["infrastructure"]
         return self.verdict.exit_code
+
+    @property
+    def _without_reason(self) -> bool:
+        """Whether neither an objective nor the stimulus's validity decided the verdict."""
+        return self.scenario.slo is None and self.verdict.outcome != INVALID
 
 
 def conclude(

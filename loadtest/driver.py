@@ -48,6 +48,7 @@ class Client(Protocol):
         *,
         on_sent: Callable[[float], None] | None = None,
         on_tokens: Callable[[float, int], None] | None = None,
+        on_answer: Callable[[float], None] | None = None,
     ) -> Answer: ...
 
 
@@ -198,11 +199,18 @@ class Driver:
             flight.received(since(at), tokens)
             fold.tokens(since(at), tokens)
 
+        def on_answer(at: float) -> None:
+            flight.first_answer_at = since(at)
+
         request = CompletionRequest(prompt, shape.output_tokens, tenant=shape.tenant)
         self._count(+1)
         try:
             answer = await means.client.complete(
-                request, means.timeouts, on_sent=on_sent, on_tokens=on_tokens
+                request,
+                means.timeouts,
+                on_sent=on_sent,
+                on_tokens=on_tokens,
+                on_answer=on_answer,
             )
         finally:
             self._count(-1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from engines.answer import Answer
 from loadtest.schedule import Job
@@ -20,16 +20,23 @@ class Flight:
     admitted_at: float | None = None
     sent_at: float | None = None
     first_token_at: float | None = None
+    first_answer_at: float | None = None
     last_token_at: float | None = None
     tokens: int = 0
     chunks: int = 0
+    first_chunk_tokens: int | None = None
+    gaps: list[float] = field(default_factory=list)
+    gap_tokens: list[int] = field(default_factory=list)
     ending: Outcome | None = None
     """Set before the driver gives the request up, so that its sample says why."""
 
     def received(self, at: float, tokens: int) -> None:
         """A chunk with tokens came."""
-        if self.first_token_at is None:
-            self.first_token_at = at
+        if self.last_token_at is None:
+            self.first_token_at, self.first_chunk_tokens = at, tokens
+        else:
+            self.gaps.append(round(at - self.last_token_at, 7))
+            self.gap_tokens.append(tokens)
         self.last_token_at = at
         self.tokens += tokens
         self.chunks += 1
@@ -37,6 +44,7 @@ class Flight:
     def given_up(self, outcome: Outcome, at: float) -> Sample:
         """The sample of a request that got no answer: only what was received counts."""
         some = self.chunks > 0
+        told = any(tokens > 1 for tokens in self.gap_tokens)  # one each may be a mere guess
         return Sample(
             index=self.job.index,
             tenant=self.job.shape.tenant,
@@ -46,11 +54,15 @@ class Flight:
             admitted_at=self.admitted_at,
             sent_at=self.sent_at,
             first_token_at=self.first_token_at,
+            first_answer_at=self.first_answer_at,
             last_token_at=self.last_token_at,
             done_at=at,
             output_tokens=self.tokens if some else None,
             token_source=TokenSource.CHUNKS if some else None,
+            first_chunk_tokens=self.first_chunk_tokens,
             chunks=self.chunks,
+            gaps=tuple(self.gaps),
+            gap_tokens=tuple(self.gap_tokens) if told else None,
         )
 
     def answered(self, answer: Answer, since: Callable[[float], float]) -> Sample:

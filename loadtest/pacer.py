@@ -49,6 +49,7 @@ def pacer(schedule: Schedule, launch: Launch, now: Now) -> Pacer:
 
 class OpenPacer:
     def __init__(self, schedule: Schedule, launch: Launch, now: Now) -> None:
+        self._duration = schedule.duration
         self._prompt = schedule.prompt
         self._launch = launch
         self._now = now
@@ -62,6 +63,8 @@ class OpenPacer:
         self._advance()
         self._wake()
         await self._done
+        # The schedule lasts beyond its last instant: rates are over all of it.
+        await asyncio.sleep(max(0.0, self._duration - self._now()))
 
     def ended(self, job: Job, at: float, *, success: bool) -> None:
         """Nothing waits for an answer in an open loop."""

@@ -2,13 +2,14 @@
 
 One JSON object a line. Lines are gathered and written together, at least once a second, so the
 load path never waits for a disk; a crash loses the last second and may cut the last line, which
-the readers here skip. Windows are appended at every revision: the newest of an index counts.
+the readers here skip, as they do any line that a fault of the disk broke. Windows are appended at
+every revision: the newest of an index counts.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
@@ -16,7 +17,7 @@ from typing import Any, BinaryIO, Self
 import msgspec
 
 from measurement.sample import Sample
-from measurement.sample_json import from_dict, to_dict
+from measurement.sample_json import to_dict
 from measurement.window import Window
 from schedulers.decision import Decision
 
@@ -97,17 +98,33 @@ class Recorder:
             lines.close()
 
 
-def read_samples(out: Path) -> Iterator[Sample]:
+Broken = Callable[[bytes], None]
+"""Told of each whole line that can't be read."""
+_decode = msgspec.json.Decoder(Sample).decode
+
+
+def read_samples(out: Path, broken: Broken | None = None) -> Iterator[Sample]:
     """Every whole sample in a run's directory, one at a time."""
     for line in _whole_lines(out / SAMPLES):
-        yield from_dict(msgspec.json.decode(line))
+        try:
+            sample = _decode(line)
+        except msgspec.MsgspecError:
+            if broken is not None:
+                broken(line)
+            continue
+        yield sample
 
 
-def read_windows(out: Path) -> list[Window]:
+def read_windows(out: Path, broken: Broken | None = None) -> list[Window]:
     """The newest revision of each window, in order."""
     newest: dict[int, Window] = {}
     for line in _whole_lines(out / WINDOWS):
-        window = Window.from_json(json.loads(line))
+        try:
+            window = Window.from_json(json.loads(line))
+        except (ValueError, TypeError, KeyError, AttributeError):
+            if broken is not None:
+                broken(line)
+            continue
         if window.index not in newest or window.revision >= newest[window.index].revision:
             newest[window.index] = window
     return [newest[index] for index in sorted(newest)]

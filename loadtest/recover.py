@@ -7,6 +7,7 @@ an objective by then. Each offered request has one outcome here too.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import sys
 from collections.abc import Iterator
@@ -25,6 +26,7 @@ from loadtest.scenario import Scenario
 from loadtest.schedule import Job, Schedule
 from measurement.outcome import Outcome
 from measurement.sample import Sample
+from measurement.verdict import EXIT_CODES
 from measurement.window import Window
 
 
@@ -44,13 +46,20 @@ def conclusion_of(out: Path) -> Conclusion:
     """Judge what is there, and write nothing."""
     try:
         scenario, facts = run_facts.read(out)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, TypeError) as error:
         raise NothingLeft(f"{out} holds no run that had begun: {error}") from error
-    samples, windows = list(read_samples(out)), read_windows(out)
+    broken: list[bytes] = []
+    samples = list(read_samples(out, broken.append))
+    windows = read_windows(out, broken.append)
     last = _last_sign(samples, windows)
     samples += _given_up(samples, scenario, facts, windows, last)
     seen = Seen(windows=windows, stopped_at=last, launched=len(samples))
-    return conclude(samples, scenario, facts, seen, LOST)
+    conclusion = conclude(samples, scenario, facts, seen, LOST)
+    if not broken:
+        return conclusion
+    noun = "line" if len(broken) == 1 else "lines"
+    note = f"{len(broken):,} broken {noun} of its files could not be read and were left out."
+    return dataclasses.replace(conclusion, notes=(*conclusion.notes, note))
 
 
 def _last_sign(samples: list[Sample], windows: list[Window]) -> float:
@@ -96,7 +105,15 @@ def _slots(
 
 def main() -> int:
     """``python -m loadtest.recover DIR``: recover and print the summary."""
-    json.dump(recover(Path(sys.argv[1])), sys.stdout, indent=2)
+    if len(sys.argv) != 2:
+        sys.stderr.write("usage: python -m loadtest.recover DIR\n")
+        return EXIT_CODES["bad_configuration"]
+    try:
+        summary = recover(Path(sys.argv[1]))
+    except NothingLeft as error:
+        sys.stderr.write(f"loadtest.recover: {error}\n")
+        return EXIT_CODES["bad_configuration"]
+    json.dump(summary, sys.stdout, indent=2)
     return 0
 
 

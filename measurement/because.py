@@ -6,6 +6,8 @@ from measurement.objective_verdict import FAIL, INVALID, PASS, ObjectiveVerdict
 from measurement.tally import Tally
 from measurement.validity import Validity
 
+NOTHING = "Inconclusive because no request has an outcome yet."
+
 
 def because(
     outcome: str, decisive: tuple[ObjectiveVerdict, ...], tally: Tally, validity: Validity
@@ -16,6 +18,10 @@ def because(
     if decisive:
         return sentence(decisive[0], tally)
     met, n = tally.joint.k, tally.joint.n
+    if not n:
+        return NOTHING
+    if not met:
+        return f"Fails, with no objectives: not one of {n:,} {_what(tally)} succeeded."
     return (
         f"Passes, with no objectives: {met:,} of {n:,} {_what(tally)} succeeded, and no SLO was "
         "given to judge them by."
@@ -25,7 +31,7 @@ def because(
 def sentence(row: ObjectiveVerdict, tally: Tally) -> str:
     """One row's outcome, with its share, its bound and its target."""
     if not row.n:
-        return "Inconclusive because no request has an outcome yet."
+        return NOTHING
     if not row.measured:
         return f"Inconclusive because no answer had a value to judge {row.label} by."
     share, lower, upper, target = percents(row.attainment or 0.0, row.lower, row.upper, row.target)

@@ -104,7 +104,7 @@ class Slo:
 
     def _maxima(self, tenant: str, prompt_tokens: int | None) -> Mapping[str, float]:
         table = self._tables.get(tenant) or self._tables[None]
-        length = prompt_tokens or 0
+        length = max(0, prompt_tokens or 0)
         return next(row.maxima for row in table if length > row.prompt_tokens_over)
 
 

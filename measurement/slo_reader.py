@@ -15,6 +15,9 @@ from measurement.slo_parts import Band, Metadata, Override
 
 API_VERSION = "headway/v1"
 KIND = "SLO"
+MAX_BANDS = 64
+MAX_TENANTS = 1_000
+"""Each tenant has a table of every threshold by every band's edge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +108,8 @@ def _bands(given: object, metrics: tuple[str, ...], *, path: str) -> tuple[Band,
         return ()
     if not isinstance(given, list | tuple):
         raise DocumentError([Problem(path, given, "must be a list of bands")])
+    if len(given) > MAX_BANDS:
+        raise DocumentError([Problem(path, len(given), f"must be at most {MAX_BANDS} bands")])
     problems: list[Problem] = []
     found = [
         _collect(problems, _band, item, metrics, path=f"{path}.{place}")
@@ -133,6 +138,9 @@ def _tenants(given: object, metrics: tuple[str, ...]) -> dict[str, Override]:
     path = "spec.tenants"
     if given is None:
         return {}
+    if len(_mapping(given, path)) > MAX_TENANTS:
+        message = f"must be at most {MAX_TENANTS:,} tenants"
+        raise DocumentError([Problem(path, len(_mapping(given, path)), message)])
     problems: list[Problem] = []
     found = {
         str(name): _collect(problems, _override, item, metrics, path=f"{path}.{name}")

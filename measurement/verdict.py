@@ -15,6 +15,7 @@ from measurement.objective_verdict import (
     ObjectiveVerdict,
     judge_share,
 )
+from measurement.proportion import Share
 from measurement.sample import Sample
 from measurement.slo import Slo
 from measurement.tally import Tally
@@ -107,7 +108,7 @@ def judge(tally: Tally, slo: Slo | None, validity: Validity | None = None) -> Ve
     validity = validity or Validity()
     joint = tally.joint
     rows = () if slo is None else _rows(tally, slo)
-    outcome = _outcome(rows, validity)
+    outcome = _outcome(rows, joint, validity)
     decisive = tuple(row for row in rows if row.outcome == outcome)
     unclear = [row.needed for row in rows if row.outcome == INCONCLUSIVE]
     return Verdict(
@@ -124,7 +125,7 @@ def judge(tally: Tally, slo: Slo | None, validity: Validity | None = None) -> Ve
         effective_n=joint.effective_n,
         excluded=tally.excluded,
         pending=tally.pending,
-        needed=_most(unclear),
+        needed=_most(unclear) if joint.n or rows else None,
         warnings=(*validity.warnings, *left_out(tally)),
     )
 
@@ -145,10 +146,12 @@ def _rows(tally: Tally, slo: Slo) -> tuple[ObjectiveVerdict, ...]:
     return (joint, *own)
 
 
-def _outcome(rows: tuple[ObjectiveVerdict, ...], validity: Validity) -> str:
-    """One failure fails; a pass needs every row's; a run without objectives passes."""
+def _outcome(rows: tuple[ObjectiveVerdict, ...], joint: Share, validity: Validity) -> str:
+    """One failure fails; a pass needs every row's; without objectives it needs one success."""
     if not validity.valid:
         return INVALID
+    if not rows:
+        return PASS if joint.k else FAIL if joint.n else INCONCLUSIVE
     outcomes = {row.outcome for row in rows}
     return FAIL if FAIL in outcomes else INCONCLUSIVE if INCONCLUSIVE in outcomes else PASS
 

@@ -54,7 +54,7 @@ def document(args: argparse.Namespace) -> dict[str, Any]:
     given["workload"] = _workload(args, given.get("workload"))
     given["arrivals"] = _arrivals(args, given.get("arrivals"))
     if args.timeout:
-        given["timeouts"] = {**given.get("timeouts", {}), **dict(args.timeout)}
+        given["timeouts"] = {**_mapping(given.get("timeouts"), "timeouts"), **dict(args.timeout)}
     if args.slo:
         given["slo"] = dict(_named(args.slo, builtin.SLOS, "slo"))
     policy = _policy(args.policy) if args.policy else given.get("policy")
@@ -63,7 +63,7 @@ def document(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _endpoint(args: argparse.Namespace, given: Any) -> dict[str, Any]:
-    endpoint = dict(given or {})
+    endpoint = dict(_mapping(given, "endpoint"))
     for option, name in (("endpoint", "base_url"), ("model", "model"), ("kind", "kind")):
         if getattr(args, option):
             endpoint[name] = getattr(args, option)
@@ -75,7 +75,7 @@ def _endpoint(args: argparse.Namespace, given: Any) -> dict[str, Any]:
 def _workload(args: argparse.Namespace, given: Any) -> dict[str, Any]:
     if args.workload or given is None:
         given = _named(args.workload or "chat", builtin.WORKLOADS, "workload")
-    workload = dict(given)
+    workload = dict(_mapping(given, "workload"))
     for what, length in (("prompt", args.prompt_tokens), ("output", args.max_tokens)):
         if length is None:
             continue
@@ -89,13 +89,23 @@ def _workload(args: argparse.Namespace, given: Any) -> dict[str, Any]:
 
 
 def _arrivals(args: argparse.Namespace, given: Any) -> dict[str, Any]:
-    name = args.arrivals or (given or {}).get("process")
+    given = _mapping(given, "arrivals")
+    name = args.arrivals or given.get("process")
     if name is None:
         name = "closed" if args.concurrency is not None else "poisson"
-    arrivals = dict(given) if given and given.get("process") == name else {"process": name}
+    arrivals = dict(given) if given.get("process") == name else {"process": name}
     options = (("rate", args.rate), ("concurrency", args.concurrency), ("think_s", args.think))
     arrivals.update({key: value for key, value in options if value is not None})
     return arrivals
+
+
+def _mapping(given: Any, path: str) -> Mapping[str, Any]:
+    """A part of the scenario's file as it stands there; nothing where it is not given."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise DocumentError([Problem(path, given, "must be a mapping of field: value")])
+    return given
 
 
 def _policy(text: str) -> Mapping[str, Any]:
@@ -115,7 +125,10 @@ def _set(policy: Any, changes: list[str]) -> Any:
         return policy
     if policy is None:
         raise DocumentError([Problem("policy", None, "--policy-set needs a --policy")])
-    changed = Policy.parse(policy).to_document()
+    try:
+        changed = Policy.parse(policy).to_document()
+    except DocumentError as error:
+        raise error.below("policy") from None
     for change in changes:
         path, _, value = change.partition("=")
         point, _, name = path.strip().removeprefix("spec.").partition(".")

@@ -6,19 +6,21 @@ import sys
 from collections.abc import Mapping
 from typing import Any, TextIO
 
+from headway.running.saying import say
 from loadtest.conclusion import Conclusion
 from loadtest.facts import Facts
 from loadtest.news import News
+from loadtest.printable import printable
 from loadtest.scenario import Scenario
 
 
 class Progress:
     """The observer of ``headway run``. Writes to stderr, so that stdout is the report alone."""
 
-    def __init__(self, *, quiet: bool = False, stream: TextIO = sys.stderr) -> None:
-        self._quiet = quiet
-        self._stream = stream
-        self._renews = stream.isatty()
+    def __init__(self, *, quiet: bool = False, stream: TextIO | None = None) -> None:
+        self._stream = sys.stderr if stream is None else stream
+        self._quiet = quiet or self._stream is None
+        self._renews = not self._quiet and self._stream.isatty()
         self._duration = 0.0
         self._open_line = False
 
@@ -37,21 +39,24 @@ class Progress:
         if self._quiet:
             return
         if self._renews:
-            self._stream.write(f"\r\x1b[2K{text}")
-            self._stream.flush()
+            self._say(f"\r\x1b[2K{printable(text)}")
             self._open_line = True
         else:
             self._line(text)
 
     def concluded(self, conclusion: Conclusion) -> None:
         if self._open_line:
-            self._stream.write("\n")
+            self._say("\n")
         for note in conclusion.notes:
             self._line(note)
 
     def _line(self, text: str) -> None:
-        if not self._quiet:
-            print(text, file=self._stream, flush=True)
+        self._say(f"{printable(text)}\n")
+
+    def _say(self, text: str) -> None:
+        """A stream that fails once is left alone from then on; the load goes on."""
+        if not self._quiet and say(text, self._stream) is not None:
+            self._quiet = True
 
 
 def describe(news: News, duration: float) -> str:

@@ -15,10 +15,12 @@ from engines.egress import EgressDenied, EgressRules
 from engines.probe import probe
 from headway.running.arguments import document
 from headway.running.progress import Progress
+from headway.running.saying import hold_descriptors, say
 from loadtest import publishing, recorder
 from loadtest.conclusion import Conclusion
 from loadtest.eventloop import run_fast
 from loadtest.execution import Order, execute
+from loadtest.printable import printable
 from loadtest.scenario import Scenario
 from loadtest.tether import stop_on_signals
 from measurement.verdict import EXIT_CODES
@@ -39,6 +41,7 @@ class NoModel(RuntimeError):  # noqa: N818 - reads as what happened
 
 def run_in_shell(args: argparse.Namespace) -> int:
     """Run, print the report, return the exit code."""
+    hold_descriptors()
     try:
         conclusion = run_fast(_run(args))
     except EgressDenied as error:
@@ -49,7 +52,10 @@ def run_in_shell(args: argparse.Namespace) -> int:
         return _refuse("infrastructure", [error])
     except KeyboardInterrupt:  # the second Ctrl-C: not even the report is waited for
         return _refuse("cancelled", ["stopped before the report was written"])
-    sys.stdout.write(publishing.render("json" if args.json else "table", conclusion))
+    report = publishing.render("json" if args.json else "table", conclusion)
+    failure = say(report, sys.stdout)
+    if failure is not None and not isinstance(failure, BrokenPipeError):
+        say(f"headway run: the report can't be written: {failure}\n", sys.stderr)
     return conclusion.exit_code
 
 
@@ -62,7 +68,7 @@ async def _run(args: argparse.Namespace) -> Conclusion:
         order = Order(scenario, out, rules, key)
         conclusion = await execute(order, Progress(quiet=args.quiet), stop)
     if not args.quiet:
-        print(f"files in {out}", file=sys.stderr)
+        say(f"files in {out}\n", sys.stderr)
     return conclusion
 
 
@@ -71,8 +77,8 @@ async def _complete(given: dict[str, Any], rules: EgressRules, key: str) -> dict
     endpoint = given["endpoint"]
     if endpoint.get("model") and endpoint.get("kind"):
         return given
-    if not endpoint.get("model"):
-        Scenario.parse({**given, "endpoint": {**endpoint, "model": "?"}})  # other faults first
+    open_model = {**endpoint, "model": endpoint.get("model") or "?"}
+    Scenario.parse({**given, "endpoint": open_model})  # other faults first
     found = await probe(
         endpoint["base_url"], rules, model=endpoint.get("model", ""), api_key=key, within=5.0
     )
@@ -107,5 +113,5 @@ def _directory(out: Path | None, *, force: bool) -> Path:
 
 def _refuse(word: str, problems: Any) -> int:
     for problem in problems:
-        print(f"headway run: {problem}", file=sys.stderr)
+        say(f"headway run: {printable(str(problem))}\n", sys.stderr)
     return EXIT_CODES[word]

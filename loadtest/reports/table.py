@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from loadtest.conclusion import Conclusion
+from loadtest.printable import printable
 from loadtest.reports.base import report
 from measurement.quantiles import Quantiles
 
@@ -40,7 +41,7 @@ class Table:
             *_tenants(conclusion),
             *(f"Note: {note}" for note in (*conclusion.notes, *conclusion.verdict.warnings)),
         ]
-        return "\n".join(lines) + "\n"
+        return printable("\n".join(lines)) + "\n"
 
 
 def _verdict(conclusion: Conclusion) -> list[str]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engines.openai import Usage
+from engines.openai import Chunk, Usage
 from engines.reading import Reading
 from measurement.outcome import Outcome, TokenSource
 from tests.engines.sayings import (
@@ -144,6 +144,23 @@ def test_usage_on_the_last_chunk_alone_is_final_and_not_continuous() -> None:
     assert reading.counts() == (5, 9, TokenSource.USAGE)
 
 
+@pytest.mark.parametrize("nonsense", [-1, -(2**70), 2**31, 10**30])
+def test_a_count_that_cant_be_is_taken_as_not_said(nonsense: int) -> None:
+    two = delta(content="a") + delta(content="b")
+    assert read(two, usage(nonsense, nonsense)).counts() == (None, 2, TokenSource.CHUNKS)
+    assert read(two, usage(nonsense, 7)).counts() == (None, 7, TokenSource.USAGE)
+    told: list[int] = []
+    reading = Reading(lambda _, n: told.append(n))
+    reading.body(0.0, delta(content="a", usage=counts(5, nonsense)))
+    reading.body(1.0, delta(content="b", usage=counts(5, 2)))
+    assert (told, reading.gap_tokens, reading.continuous) == ([1, 1], [1], False)
+    timings = event({"choices": [], "timings": {"prompt_n": nonsense, "predicted_n": nonsense}})
+    assert read(two, timings).counts() == (None, 2, TokenSource.CHUNKS)
+    whole = Reading(lambda _, n: told.append(n))
+    whole.whole(1.0, Chunk(usage=Usage(nonsense, nonsense)))
+    assert (whole.counts(), told) == ((None, None, None), [1, 1])
+
+
 def test_chunks_are_the_last_resort_and_nothing_is_no_zero() -> None:
     assert read(delta(content="a"), delta(content="b")).counts() == (None, 2, TokenSource.CHUNKS)
     assert read(ROLE, STOP).counts() == (None, None, None)
@@ -185,6 +202,14 @@ def test_tokens_are_told_as_they_come() -> None:
     reading.body(1.5, delta(content="ab", usage=counts(5, 2)))
     reading.body(2.5, delta(content="c", usage=counts(5, 3)))
     assert told == [(1.5, 2), (2.5, 1)]
+
+
+def test_the_answers_first_token_is_told_once_and_reasoning_is_none() -> None:
+    told: list[float] = []
+    reading = Reading(on_answer=told.append)
+    for at, piece in enumerate((delta(reasoning="Hm"), delta(content="a"), delta(content="b"))):
+        reading.body(float(at), piece)
+    assert told == [1.0]
 
 
 @pytest.mark.parametrize("start", [b"", b"\n", b" ", b"\xef\xbb\xbf", b"\r\n\r\n"])

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from headway.__main__ import main
 from loadtest.recorder import read_decisions, read_samples, read_windows
 from measurement.window import roll_up
 from tests.engine_process import EngineProcess, engine_process
@@ -221,6 +222,42 @@ def test_a_target_that_is_not_there_is_data_and_is_said(tmp_path: Path) -> None:
     assert summary["ttft_ms"]["p50"] is None
 
 
+@pytest.mark.parametrize("where", ["a full disk", "a pipe nobody reads", "closed"])
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_what_cant_be_written_to_does_not_end_the_run(
+    where: str, stream: str, engine: EngineProcess, tmp_path: Path
+) -> None:
+    words = command(
+        "--endpoint", engine.url, "--model", "simulated", "--kind", "simulated",
+        "--max-tokens", "1", "--rate", "10", "--duration", "2s", "--out", str(tmp_path),
+    )  # fmt: skip
+    number = {"stdout": 1, "stderr": 2}[stream]
+    to = {"a full disk": f"{number}>/dev/full", "closed": f"{number}>&-"}.get(where, "")
+    reader, writer = os.pipe()
+    os.close(reader)
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    if not to:
+        streams[stream] = writer
+    shell = ["sh", "-c", f'exec "$@" {to}', "sh", *words]
+    ran = subprocess.run(shell, text=True, timeout=60, check=False, **streams)
+    os.close(writer)
+    summary = reconcile(tmp_path)
+    assert summary["status"] == "finished"
+    assert summary["offered"] == summary["scheduled"]
+    assert ran.returncode == summary["exit_code"]
+    assert "Traceback" not in (ran.stdout or "") + (ran.stderr or "")
+
+
+def test_a_refusal_that_cant_be_written_keeps_its_exit_code(tmp_path: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        ran = subprocess.run(
+            command("--endpoint", "http://127.0.0.1:9", "--model", "m", "--rate", "-1",
+                    "--out", str(tmp_path / "out")),
+            stderr=full, timeout=60, check=False,
+        )  # fmt: skip
+    assert ran.returncode == 20
+
+
 def test_without_a_model_an_endpoint_must_say_which_it_serves(tmp_path: Path) -> None:
     ran = headway_run("--endpoint", "http://127.0.0.1:9", "--rate", "1", "--out", str(tmp_path))
     assert ran.returncode == 30
@@ -249,6 +286,37 @@ def test_bad_configuration_is_exit_code_20_and_names_the_fault(
     assert told in ran.stderr
     assert "Traceback" not in ran.stderr
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("part", "options"),
+    [
+        ({"endpoint": 5}, []),
+        ({"endpoint": {"base_url": 5, "model": "m"}}, []),
+        ({"workload": 3}, []),
+        ({"arrivals": 3}, []),
+        ({"arrivals": [1]}, []),
+        ({"timeouts": 3}, ["--timeout", "idle=3s"]),
+        ({"timeouts": 3}, []),
+        ({"policy": 5}, ["--policy-set", "concurrency.limit=3"]),
+        ({"slo": 5}, []),
+        ({"tenants": 5}, []),
+    ],
+)
+def test_a_part_of_another_shape_in_a_scenario_file_is_named(
+    part: dict[str, Any], options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = {
+        "endpoint": {"base_url": "http://127.0.0.1:9", "model": "m"},
+        "arrivals": {"process": "poisson", "rate": 1},
+        **part,
+    }
+    (tmp_path / "scenario.json").write_text(json.dumps(given))
+    out = tmp_path / "out"
+    words = ["run", "--scenario", str(tmp_path / "scenario.json"), "--out", str(out), *options]
+    assert main(words) == 20
+    assert f"headway run: {next(iter(part))}" in capsys.readouterr().err
+    assert not out.exists()
 
 
 def test_a_metadata_address_is_refused_with_exit_code_22(tmp_path: Path) -> None:

@@ -42,12 +42,14 @@ class FakeEngine:
         *,
         on_sent: Callable[[float], None] | None = None,
         on_tokens: Callable[[float, int], None] | None = None,
+        on_answer: Callable[[float], None] | None = None,
     ) -> Answer:
         now = asyncio.get_running_loop().time
         first, each, outcome = self.serve(len(self.requests))
         self.requests.append(request)
         assert on_sent is not None
         assert on_tokens is not None
+        assert on_answer is not None
         self.open += 1
         self.most_open = max(self.most_open, self.open)
         try:
@@ -59,6 +61,7 @@ class FakeEngine:
                 return Answer(outcome=outcome, done_at=now(), sent_at=sent_at, error="refused")
             first_at = now()
             on_tokens(first_at, 1)
+            on_answer(first_at)
             for _ in range(request.max_tokens - 1):
                 await asyncio.sleep(each)
                 on_tokens(now(), 1)

@@ -7,9 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loadtest.inflight import Flight
+from loadtest.schedule import Job
+from loadtest.workloads.base import Shape
 from measurement.outcome import Outcome
 from measurement.window import roll_up
 from tests.loadtest.fakes import FakeEngine, Ran, run
+from tests.measurement.builders import slo
 
 
 def reconcile(ran: Ran) -> None:
@@ -102,6 +105,12 @@ def test_a_run_ends_with_its_last_answer_and_does_not_wait_for_the_deadline() ->
     assert ran.ended_at == pytest.approx(9.9 + 0.5, abs=0.01)
 
 
+def test_an_open_loop_lasts_as_long_as_its_schedule() -> None:
+    ran = run(FakeEngine(), process="constant", rate=1.0, duration=3.0)
+    assert ran.engine.sent == pytest.approx([0.0, 1.0, 2.0])
+    assert ran.driver.closed_at == pytest.approx(3.0)
+
+
 def test_cancel_closes_what_is_open_at_once_and_offers_nothing_more() -> None:
     ran = run(FakeEngine(lambda _: (2.0, 0.0, Outcome.OK)), cancel_at=5.05)
     reconcile(ran)
@@ -117,6 +126,26 @@ def test_a_cancelled_stream_keeps_the_tokens_that_came() -> None:
     assert sample.outcome is Outcome.CANCELLED
     assert sample.output_tokens == sample.chunks == 2
     assert (sample.first_token_at, sample.last_token_at) == pytest.approx((1.0, 2.0))
+
+
+def test_a_cancelled_stream_is_judged_by_all_the_times_that_it_had() -> None:
+    ran = run(FakeEngine(lambda _: (1.0, 1.0, Outcome.OK)), duration=0.1, cancel_at=3.5)
+    (sample,) = ran.samples
+    assert sample.ttfat == pytest.approx(1.0)
+    assert sample.gaps == pytest.approx((1.0, 1.0))
+    assert (sample.first_chunk_tokens, sample.gap_tokens) == (1, None)
+    slow = slo({"metric": "longest_gap_ms", "max": 900}).judge(sample)
+    assert (slow.missed, slow.excluded) == (("longest_gap_ms",), False)
+    assert slo({"metric": "ttfat_ms", "max": 1100}).judge(sample).excluded
+
+
+def test_tokens_that_came_together_are_kept_with_their_gaps() -> None:
+    flight = Flight(Job(0, 0.0, Shape(8, 4, "default")))
+    for at, tokens in ((1.0, 2), (1.5, 3), (2.5, 1)):
+        flight.received(at, tokens)
+    sample = flight.given_up(Outcome.CANCELLED, 3.0)
+    assert (sample.gaps, sample.gap_tokens) == ((0.5, 1.0), (3, 1))
+    assert (sample.first_chunk_tokens, sample.output_tokens) == (2, 6)
 
 
 def test_a_fault_of_our_own_ends_the_run_and_is_not_counted_as_the_engines() -> None:

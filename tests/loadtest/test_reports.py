@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+import io
 import json
+import unicodedata
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from headway.running.progress import Progress
 from loadtest import publishing
 from loadtest.conclusion import CANCELLED, FINISHED, LOST, Conclusion, Seen, conclude
 from loadtest.facts import Facts, make_schedule
@@ -28,15 +32,24 @@ def conclusion(
     stopped_at: float = 60.0,
     lag: float = 0.0002,
     drop: int = 0,
+    early: Outcome | None = None,
+    error: str = "",
     **changes: Any,
 ) -> Conclusion:
-    """A run in which every request became ``outcome``; the last ``drop`` samples are missing."""
+    """A run in which every request became ``outcome``; the last ``drop`` samples are missing.
+
+    With ``early``, what was due in the first half ended as that.
+    """
     given = {"workload": {"kind": "fixed", "output_tokens": 8}, "policy": POLICY}
     scenario = Scenario.parse(document(**{**given, **changes}))
     schedule = make_schedule(scenario, salt="s", part=WHOLE)
     facts = Facts(1_700_000_000.0, "0.1.0", schedule.offered, "s")
     jobs = [job for job in schedule.jobs() if job.intended_at <= stopped_at]
-    samples = [sample(Flight(job), outcome) for job in jobs[: len(jobs) - drop]]
+    samples = [
+        sample(Flight(job), early if early and job.intended_at < 30 else outcome)
+        for job in jobs[: len(jobs) - drop]
+    ]
+    samples = [dataclasses.replace(it, error=error) for it in samples]
     seen = Seen(windows=(), stopped_at=stopped_at, loop_lag=Histogram.of([lag] * 100))
     return conclude(samples, scenario, facts, seen, status)
 
@@ -99,8 +112,39 @@ def test_a_run_of_failures_fails_and_says_how_they_ended() -> None:
 
 def test_a_run_without_a_success_never_exits_with_0() -> None:
     it = conclusion(outcome=Outcome.CONNECT, slo=None)
-    assert it.verdict.outcome == "pass"
-    assert it.exit_code == 30
+    assert (it.verdict.outcome, it.exit_code) == ("fail", 30)
+    assert "FAIL" in publishing.render("table", it)
+
+
+def test_an_engines_words_cant_steer_the_terminal() -> None:
+    evil = "\x1b]0;owned\x07\x1b[2J\x9b31m\r\x7fbad\tgateway"
+    it = conclusion(outcome=Outcome.HTTP_5XX, error=evil)
+    assert evil in it.notes[0]
+    table, told = publishing.render("table", it), io.StringIO()
+    Progress(stream=told).concluded(it)
+    for text in (table, told.getvalue()):
+        assert "bad gateway" in text
+        assert not [mark for mark in text if unicodedata.category(mark) == "Cc" and mark != "\n"]
+    assert summary(it)["failures"][0]["first_error"] == evil
+
+
+def test_only_what_is_judged_can_make_a_pass() -> None:
+    it = conclusion(outcome=Outcome.CONNECT, slo=None, warm_up_s=30, early=Outcome.TRUNCATED)
+    assert any(outcome.success for outcome in it.summary.whole.outcomes)
+    assert (it.verdict.outcome, it.exit_code) == ("fail", 30)
+
+
+def test_a_run_in_which_nothing_was_offered_never_exits_with_0() -> None:
+    arrivals = {"process": "poisson", "rate": 1e-6}
+    it = conclusion(slo=None, arrivals=arrivals)
+    assert it.facts.scheduled == 0
+    assert (it.verdict.outcome, it.verdict.n, it.exit_code) == ("inconclusive", 0, 30)
+    assert conclusion(arrivals=arrivals).exit_code == 12
+
+
+def test_a_lost_run_without_a_judged_request_is_no_pass() -> None:
+    it = conclusion(slo=None, status=LOST, stopped_at=0.0)
+    assert (it.verdict.outcome, it.exit_code) == ("inconclusive", 30)
 
 
 def test_without_objectives_a_run_that_works_passes() -> None:

@@ -16,11 +16,14 @@ from typing import Any
 
 import pytest
 
-from loadtest.recorder import read_samples, read_windows
+from loadtest import facts
+from loadtest.recorder import Recorder, read_samples, read_windows
 from loadtest.recover import NothingLeft, recover
+from loadtest.scenario import Scenario
 from measurement.window import Window, roll_up
 from tests.engine_process import EngineProcess, engine_process
 from tests.loadtest.test_scenario import POLICY, document
+from tests.measurement.builders import answered
 
 
 @pytest.fixture(scope="module")
@@ -248,6 +251,40 @@ def test_a_report_can_be_rebuilt_after_a_crash_at_any_byte(
         reconcile(it.out, recover(it.out))
         (it.out / "samples.jsonl").write_bytes(originals["samples.jsonl"])
         reconcile(it.out, recover(it.out))
+
+
+def recorded(out: Path, count: int) -> None:
+    """What a run of ``count`` requests that all succeeded leaves when its process is lost."""
+    it = Scenario.parse(document(arrivals={"process": "constant", "rate": 1}))
+    facts.write(out, it, facts.Facts(1_700_000_000.0, "0.1.0", 60, "s"))
+    with Recorder(out) as recorder:
+        for index in range(count):
+            recorder.sample(answered(index, float(index), tenant="default"))
+
+
+def test_broken_lines_are_skipped_and_counted(tmp_path: Path) -> None:
+    recorded(tmp_path, 10)
+    with (tmp_path / "samples.jsonl").open("ab") as file:
+        file.write(b'{"index":1,\x00\n[]\n{"index":3}\n')
+        file.write(b'{"index":4,"tenant":"a","intended_at":"x","outcome":"ok"}\n')
+    (tmp_path / "windows.jsonl").write_bytes(b"\xff\n7\n{}\n")
+    summary = recover(tmp_path)
+    assert summary["outcomes"] == {"ok": 10}
+    assert "7 broken lines" in summary["notes"][-1]
+    assert [sample.index for sample in read_samples(tmp_path)] == list(range(10))
+
+
+@pytest.mark.parametrize("words", [["nowhere"], []])
+def test_a_missing_directory_is_told_in_one_line(words: list[str], tmp_path: Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "loadtest.recover", *(str(tmp_path / word) for word in words)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 20
+    assert len(ran.stderr.splitlines()) == 1
+    assert "Traceback" not in ran.stderr
 
 
 def test_where_nothing_had_begun_nothing_is_made_up(tmp_path: Path) -> None:

@@ -181,6 +181,27 @@ def test_bands_hold_for_longer_prompts_and_the_longest_that_fits_wins() -> None:
     assert not found.judge(answered(first_token_at=2.0, prompt_tokens=None)).met
 
 
+def test_more_bands_and_tenants_than_anyone_needs_are_refused() -> None:
+    bands = [{"prompt_tokens_over": edge, "ttft_ms": 900} for edge in range(65)]
+    tenants = {f"t{number}": {"ttft_ms": 900} for number in range(1001)}
+    own = {"vip": {"bands": bands}}
+    assert problems(document(bands=bands)) == [
+        "spec.bands: must be at most 64 bands (got 65)",
+    ]
+    assert problems(document(tenants=own)) == [
+        "spec.tenants.vip.bands: must be at most 64 bands (got 65)"
+    ]
+    assert problems(document(tenants=tenants)) == [
+        "spec.tenants: must be at most 1,000 tenants (got 1001)"
+    ]
+    del tenants["t0"]
+    assert len(Slo.parse(document(bands=bands[:64], tenants=tenants)).tenants) == 1000
+
+
+def test_a_length_below_0_is_in_the_shortest_band() -> None:
+    assert slo(TTFT, ERROR).judge(answered(prompt_tokens=-5)).met
+
+
 def test_a_tenants_threshold_holds_at_every_length_but_in_its_own_bands() -> None:
     found = slo(
         TTFT,

@@ -80,6 +80,13 @@ def test_without_an_slo_it_passes_and_says_that_there_were_no_objectives() -> No
     assert "no objectives: 60 of 100" in found.because
 
 
+@pytest.mark.parametrize(("n", "outcome"), [(0, "inconclusive"), (100, "fail")])
+def test_without_an_slo_and_without_a_success_nothing_passes(n: int, outcome: str) -> None:
+    found = judge_samples([failed(Outcome.CONNECT, i, i / 50) for i in range(n)], None)
+    assert (found.outcome, found.n, found.label) == (outcome, n, "no objectives")
+    assert found.because.lower().startswith(outcome[:4])
+
+
 @pytest.mark.parametrize("under", [None, slo(TTFT)])
 def test_invalid_comes_before_all(under: Slo | None) -> None:
     broken = Validity(status="invalid", reasons=("3 requests were dropped.",))

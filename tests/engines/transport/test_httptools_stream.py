@@ -101,7 +101,7 @@ async def test_closing_ends_what_is_under_way() -> None:
     assert "our side" in answer.error
 
 
-@pytest.mark.parametrize("callback", ["on_sent", "on_tokens"])
+@pytest.mark.parametrize("callback", ["on_sent", "on_tokens", "on_answer"])
 async def test_a_defect_of_a_callback_comes_out_and_hides_as_no_outcome(callback: str) -> None:
     def broken(*_: float) -> None:
         raise ZeroDivisionError("a bug")
