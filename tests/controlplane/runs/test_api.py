@@ -126,6 +126,7 @@ def test_the_verdict_is_the_pages(call: Call, claimed: Run, tmp_path: Path) -> N
         (Status.DONE, {"exit_code": 12}, 12),
         (Status.CANCELLED, None, 130),
         (Status.CANCELLED, {"exit_code": 130}, 130),
+        (Status.CANCELLED, {"exit_code": 30}, 130),
         (Status.LOST, {"exit_code": 30}, 30),
         (Status.FAILED, None, 30),
     ],
