@@ -30,6 +30,9 @@ REFERENCES = ("endpoint", "policy", "workload", "slo")
 PASSED_ON = ("arrivals", "duration_s", "warm_up_s", "drain_s", "timeouts", "seed", "prompt_salt")
 """Fields of the scenario that a request may set as they are."""
 
+LONGEST_NUMBER = 9
+"""Digits; what stands after @ or in ?since= and is longer numbers nothing that we store."""
+
 
 @dataclass(frozen=True, slots=True)
 class Launch:
@@ -156,10 +159,11 @@ def _version(rows: VersionQuerySet[M], noun: str) -> Any:
             found = rows.filter(pk=name)
         elif not number:
             found = rows.filter(line__slug=line)
-        elif number.isdecimal():
+        elif number.isascii() and number.isdecimal() and len(number) <= LONGEST_NUMBER:
             found = rows.filter(line__slug=line, number=int(number))
         else:
-            raise DocumentError([Problem(noun, name, "the version after @ must be a number")])
+            wanted = f"the version after @ must be a number of at most {LONGEST_NUMBER} digits"
+            raise DocumentError([Problem(noun, name, wanted)])
         row = found.select_related("line").order_by("-number").first()
         if row is None:
             raise DocumentError([Problem(noun, name, f"this team has no such {noun}")])

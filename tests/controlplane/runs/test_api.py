@@ -138,6 +138,15 @@ def test_the_exit_code_is_the_command_lines(
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize("number", ["9" * 5000, "\u0661"])
+def test_a_version_that_is_no_short_number_is_refused(call: Call, number: str) -> None:
+    body = {**BODY, "policy": f"steady@{number}"}
+    refused = call("post", "/runs", body, Idempotency_Key="one")
+    assert refused.status_code == 422
+    assert "at most 9 digits" in refused.json()["errors"][0]["detail"]
+
+
+@pytest.mark.django_db
 def test_a_wait_is_bounded(call: Call, run: Run) -> None:
     began = time.monotonic()
     assert call("get", f"/runs/{run.pk}?wait=0.3").json()["status"] == "queued"
