@@ -1,0 +1,39 @@
+"""Bodies that are hostile or broken: refused as problems, whatever they ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from controlplane.teams.rights import Actor
+
+Call = Callable[..., Any]
+ENDPOINT = {"name": "one", "base_url": "http://127.0.0.1:9999", "model": "m"}
+
+
+@pytest.fixture
+def call(operator: Actor, api_as: Callable[..., Call]) -> Call:
+    return api_as(operator)
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "pointer"),
+    [
+        ("/endpoints", {**ENDPOINT, "model": "\ud800"}, "#/model"),
+        ("/endpoints", {**ENDPOINT, "credential": "\ud800"}, "#/credential"),
+        ("/endpoints", {**ENDPOINT, "\ud800": 1}, "#/\\ud800"),
+        ("/workloads", {"name": "\ud800", "document": {"kind": "fixed"}}, "#/name"),
+        ("/policies", {"document": {"metadata": {"owner": "\ud800"}}}, "#/document/metadata/owner"),
+        ("/runs", {"prompt_salt": "\ud800"}, "#/prompt_salt"),
+    ],
+)
+def test_what_is_no_text_is_refused_where_it_stands(
+    call: Call, path: str, body: dict[str, Any], pointer: str
+) -> None:
+    refused = call("post", path, body, Idempotency_Key="one")
+    assert refused.status_code == 422, refused.content
+    (error,) = refused.json()["errors"]
+    assert error["pointer"] == pointer
+    assert "no text" in error["detail"]
