@@ -24,7 +24,10 @@ def shown(key: object) -> str:
 
 
 def not_text(value: object, *, path: str = "") -> Iterator[Problem]:
-    """One problem for each string in a value, keys included, that is no text; what it says may be secret."""
+    """One problem for each string in a value, keys included, that is no text.
+
+    None tells what stands there, which may be a secret.
+    """
     waiting = [(path, value)]
     while waiting:
         where, one = waiting.pop()

@@ -37,3 +37,13 @@ def test_what_is_no_text_is_refused_where_it_stands(
     (error,) = refused.json()["errors"]
     assert error["pointer"] == pointer
     assert "no text" in error["detail"]
+
+
+@pytest.mark.parametrize(
+    "body", ["[" * 100_000, "[" * 100_000 + "]" * 100_000, '{"a":' * 500 + "1" + "}" * 500]
+)
+@pytest.mark.parametrize("path", ["/endpoints", "/policies", "/runs"])
+def test_a_body_that_is_nested_too_deep_is_refused(call: Call, path: str, body: str) -> None:
+    refused = call("post", path, body, Idempotency_Key="one")
+    assert (refused.status_code, refused["Content-Type"]) == (400, "application/problem+json")
+    assert "levels deep" in refused.json()["detail"]
