@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.db import OperationalError
 
+from controlplane.catalogue.services import endpoints
 from controlplane.teams.rights import Actor
 
 Call = Callable[..., Any]
@@ -47,3 +49,14 @@ def test_a_body_that_is_nested_too_deep_is_refused(call: Call, path: str, body: 
     refused = call("post", path, body, Idempotency_Key="one")
     assert (refused.status_code, refused["Content-Type"]) == (400, "application/problem+json")
     assert "levels deep" in refused.json()["detail"]
+
+
+def test_a_locked_database_asks_for_patience(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    def locked(**_said: object) -> None:
+        raise OperationalError("database is locked")
+
+    monkeypatch.setattr(endpoints, "create_endpoint", locked)
+    refused = call("post", "/endpoints", ENDPOINT)
+    assert (refused.status_code, refused["Retry-After"]) == (503, "5")
+    assert refused["Content-Type"] == "application/problem+json"
+    assert "try again" in refused.json()["detail"]
