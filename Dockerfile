@@ -20,4 +20,5 @@ USER 10001
 ENV HEADWAY_DATA_DIR=/var/lib/headway
 VOLUME /var/lib/headway
 EXPOSE 8000
-CMD ["uvicorn", "controlplane.asgi:application", "--host", "0.0.0.0", "--port", "8000", "--no-access-log"]
+# Only the code reads forwarded addresses, and only with HEADWAY_BEHIND_PROXY=1.
+CMD ["uvicorn", "controlplane.asgi:application", "--host", "0.0.0.0", "--port", "8000", "--no-access-log", "--no-proxy-headers"]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from django.contrib.auth.views import LogoutView
-from django.urls import URLPattern, URLResolver, include, path
+from django.urls import URLPattern, URLResolver, include, path, re_path
 
 from controlplane.health import healthz
 from controlplane.runs import routing as runs
+from controlplane.runs.consumers import NoSuchPath
 from controlplane.teams import views as teams
 
 urlpatterns: list[URLPattern | URLResolver] = [
@@ -23,4 +24,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
 ]
 
 # Live frames; each app that has a consumer adds its routing here.
-websocket_urlpatterns: list[URLPattern] = [*runs.websocket_urlpatterns]
+websocket_urlpatterns: list[URLPattern] = [
+    *runs.websocket_urlpatterns,
+    re_path(r"", NoSuchPath.as_asgi()),
+]

@@ -6,9 +6,14 @@ import hashlib
 import json
 from typing import Any
 
+from documents.characters import not_text
+from documents.problem import DocumentError
+
 
 def canonical(document: Any) -> bytes:
     """Sorted keys, no spaces, UTF-8; a whole float is written as an integer, so 1.0 names 1."""
+    if problems := list(not_text(document)):
+        raise DocumentError(problems)
     text = json.dumps(
         _plain(document), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
     )

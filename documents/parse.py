@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
+from documents.characters import NO_TEXT, is_text, not_text, shown
 from documents.fields import FieldInfo, describe
 from documents.problem import DocumentError, Problem
 
@@ -48,7 +49,7 @@ def unknown_keys(
             continue
         near = difflib.get_close_matches(str(key), names, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"known here: {', '.join(names)}"
-        where = f"{path}.{key}" if path else str(key)
+        where = f"{path}.{shown(key)}" if path else shown(key)
         yield Problem(where, given[key], f"unknown field; {hint}")
 
 
@@ -62,6 +63,8 @@ def check(info: FieldInfo, value: object, *, path: str) -> Any:
         return _number(info, value, path)
     if info.kind is str:
         return _text(info, value, path)
+    if problems := list(not_text(value, path=path)):
+        raise DocumentError(problems)
     return value
 
 
@@ -97,6 +100,8 @@ def _finite(value: float) -> bool:
 def _text(info: FieldInfo, value: object, path: str) -> str:
     if not isinstance(value, str) or (info.choices and value not in info.choices):
         raise DocumentError([Problem(path, value, f"must be {_wanted(info)}")])
+    if not is_text(value):
+        raise DocumentError([Problem(path, value, NO_TEXT)])
     return value
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import yaml
 
+from documents.characters import not_text
 from documents.problem import DocumentError, Problem
 
 MAX_BYTES = 64 * 1024
@@ -49,7 +50,7 @@ def parse_yaml(text: str) -> Any:
     if size > MAX_BYTES:
         raise DocumentError([Problem("", f"{size} bytes", f"must not exceed {MAX_BYTES} bytes")])
     try:
-        return yaml.load(text, _StrictLoader)  # noqa: S506 - a SafeLoader, only stricter
+        value = yaml.load(text, _StrictLoader)  # noqa: S506 - a SafeLoader, only stricter
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         where = f" in line {mark.line + 1}, column {mark.column + 1}" if mark else ""
@@ -58,6 +59,9 @@ def parse_yaml(text: str) -> Any:
         raise
     except (yaml.YAMLError, ValueError) as error:
         raise DocumentError([Problem("", _snippet(text), f"is no YAML: {error}")]) from None
+    if problems := list(not_text(value)):
+        raise DocumentError(problems)
+    return value
 
 
 def to_yaml(document: Any) -> str:

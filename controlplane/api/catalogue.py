@@ -16,6 +16,7 @@ from controlplane.catalogue.documents import EndpointDocument, TenantDocument
 from controlplane.catalogue.models import Endpoint, Policy, Slo, Tenant, Workload
 from controlplane.catalogue.services import endpoints, lines, probing, tenants, workloads
 from controlplane.sealing import Secret
+from controlplane.teams.rights import Right, require
 from documents.parse import build, unknown_keys
 from documents.problem import DocumentError, Problem
 
@@ -106,7 +107,9 @@ class EndpointProbe(EndpointKind):
     """Ask the engine what it is; the answer is kept with the endpoint."""
 
     @extend_schema(request=None, responses=out.EndpointOut)
-    def post(self, request: Request, ref: str) -> Response:  # noqa: ARG002
+    def post(self, request: Request, ref: str) -> Response:
+        # It answers with the whole endpoint, so the right to write is not enough.
+        require(self.actor, Right.READ, to=f"POST {request.path}", kind="api")
         row = probing.probe_endpoint(actor=self.actor, endpoint=self.find(ref))
         return self.answer(row)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
+from django.db import OperationalError
 from django.http import Http404
 from rest_framework import status
 from rest_framework.exceptions import APIException, ErrorDetail, NotAuthenticated, Throttled
@@ -19,6 +21,10 @@ from documents.problem import DocumentError
 
 CONTENT_TYPE = "application/problem+json"
 _KINDS: dict[type, str] = {TargetNotAllowed: "target-not-allowed"}
+RETRY_AFTER = 5
+"""Seconds; said when the database is locked or away."""
+
+log = logging.getLogger(__name__)
 
 
 class Conflict(APIException):
@@ -46,10 +52,8 @@ class PreconditionRequired(APIException):
 def handle(error: Exception, context: dict[str, Any]) -> Response | None:
     """DRF's hook. What it does not know goes on to Django and becomes a logged 500."""
     context["request"].accepted_renderer = JSONRenderer()  # whatever the answer would have been
-    if isinstance(error, DocumentError):
-        return _invalid(error, _KINDS.get(type(error), "invalid-document"))
-    if isinstance(error, InUse):
-        return problem(409, "in-use", str(error))
+    if (ours := _ours(error)) is not None:
+        return ours
     if isinstance(error, Http404):
         return problem(404, "not-found", "There is no such object in your team.")
     if isinstance(error, PermissionDenied):
@@ -89,6 +93,20 @@ def pointer(path: str) -> str:
         return "#"
     parts = [part.replace("~", "~0").replace("/", "~1") for part in path.split(".")]
     return "#/" + "/".join(parts)
+
+
+def _ours(error: Exception) -> Response | None:
+    """The answer to what a service or the database raised; None for all else."""
+    if isinstance(error, DocumentError):
+        return _invalid(error, _KINDS.get(type(error), "invalid-document"))
+    if isinstance(error, InUse):
+        return problem(409, "in-use", str(error))
+    if isinstance(error, OperationalError):
+        log.warning("the database did not answer: %s", error)
+        busy = problem(503, "busy", f"The database is busy; try again in {RETRY_AFTER} s.")
+        busy["Retry-After"] = str(RETRY_AFTER)
+        return busy
+    return None
 
 
 def _invalid(error: DocumentError, kind: str) -> Response:

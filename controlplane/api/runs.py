@@ -135,9 +135,11 @@ def exit_code(run: Run) -> int | None:
     """The report's own; a run without one ends as its status says."""
     if run.status in LIVE:
         return None
-    if run.status in (Status.DONE, Status.CANCELLED) and run.summary:
+    if run.status == Status.CANCELLED:  # even where its report is one of a worker that was killed
+        return EXIT_CODES["cancelled"]
+    if run.status == Status.DONE and run.summary:
         return int(run.summary["exit_code"])
-    return EXIT_CODES["cancelled" if run.status == Status.CANCELLED else "infrastructure"]
+    return EXIT_CODES["infrastructure"]
 
 
 class RunView(TeamView):

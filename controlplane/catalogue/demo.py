@@ -36,7 +36,7 @@ def load(
     made = [
         *_endpoints(actor, engine_url, llamacpp),
         *_missing(Tenant, actor, ((one.name, _tenant(actor, one)) for one in TENANTS)),
-        *_missing(Slo, actor, ((name, _slo(actor, name)) for name in SLOS)),
+        *_missing(Slo, actor, ((name, _slo(actor, name)) for name in reversed(SLOS))),
         *_missing(Policy, actor, ((name, _policy(actor, name)) for name in POLICIES)),
         *_missing(Workload, actor, ((name, _workload(actor, name)) for name in WORKLOADS)),
     ]

@@ -48,6 +48,14 @@ class Outbox:
         return self._waiting.popleft()[1]
 
 
+class NoSuchPath(AsyncWebsocketConsumer):
+    """Any other address: told so, instead of an error in the log."""
+
+    async def connect(self) -> None:
+        await self.accept()  # else the browser is not told the code
+        await self.close(code=NOT_FOUND)
+
+
 class RunConsumer(AsyncWebsocketConsumer):
     """One viewer of one run."""
 

@@ -32,6 +32,9 @@ PASSED_ON = ("arrivals", "duration_s", "warm_up_s", "drain_s", "timeouts", "seed
 SEEDS = 2**31
 """A seed that nobody chose is drawn below this."""
 
+LONGEST_NUMBER = 9
+"""Digits; what stands after @ or in ?since= and is longer numbers nothing that we store."""
+
 
 @dataclass(frozen=True, slots=True)
 class Launch:
@@ -178,10 +181,11 @@ def _version(rows: VersionQuerySet[M], noun: str) -> Any:
             found = rows.filter(pk=name)
         elif not number:
             found = rows.filter(line__slug=line)
-        elif number.isdecimal():
+        elif number.isascii() and number.isdecimal() and len(number) <= LONGEST_NUMBER:
             found = rows.filter(line__slug=line, number=int(number))
         else:
-            raise DocumentError([Problem(noun, name, "the version after @ must be a number")])
+            wanted = f"the version after @ must be a number of at most {LONGEST_NUMBER} digits"
+            raise DocumentError([Problem(noun, name, wanted)])
         row = found.select_related("line").order_by("-number").first()
         if row is None:
             raise DocumentError([Problem(noun, name, f"this team has no such {noun}")])

@@ -202,7 +202,8 @@ class Supervisor:
             status = Status.CANCELLED if stopped else Status.DONE
             self._ledger.finish(status, summary=heard.summary, reason=reason)
         elif fate is Fate.FAILED and not asked:
-            self._ledger.finish(Status.FAILED, summary=None, reason=heard.error)
+            left = self._ledger.recovered() if self._load_began is not None else None
+            self._ledger.finish(Status.FAILED, summary=left, reason=heard.error)
         else:
             why = f"The load-test worker {_how(code, heard)}."
             if words := self._child.last_words():

@@ -28,6 +28,8 @@ WITHOUT = {
     Status.CANCELLED: ("Cancelled", "Someone stopped it before its end."),
     Status.LOST: ("Lost", "Its worker is gone."),
 }
+WITH_A_FAULT = ("Broke off", "The load test ended with a fault.")
+"""A failed run's that had sent load."""
 NO_OBJECTIVES = "No objectives"
 
 
@@ -53,15 +55,24 @@ def verdict(run: Run, notes: Sequence[str] = ()) -> dict[str, str]:
     more = [*notes, *judged.get("reasons", ()), *judged.get("warnings", ())]
     detail = " ".join(str(reason) for reason in more if str(reason) not in because)
     state = "so far" if run.is_live else "final"
-    word, said = WITHOUT[Status(run.status)]
+    word, said = _without(run)
     stopped = run.status in (Status.CANCELLED, Status.LOST, Status.FAILED, Status.CANCELLING)
     if stopped or outcome not in FINAL or (run.status == Status.QUEUED):
         kept = f"Measured until then: {because}" if because and stopped else detail
-        return _said("none", state, word, run.reason or said, kept)
+        return _said("none", state, word, said, kept)
     if run.slo_version_id is None and outcome == "pass":
         return _said("none", state, NO_OBJECTIVES, because, detail)
     words = SO_FAR if run.is_live else FINAL
     return _said(outcome, state, words[outcome], because, detail)
+
+
+def _without(run: Run) -> tuple[str, str]:
+    """Word and reason of a run that has no verdict to show."""
+    if run.status == Status.FAILED and run.load_started_at is not None:
+        word, said = WITH_A_FAULT
+        return word, f"{said} {run.reason}".strip()
+    word, said = WITHOUT[Status(run.status)]
+    return word, run.reason or said
 
 
 def _said(outcome: str, state: str, word: str, because: str, detail: str) -> dict[str, str]:

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from controlplane.runs import frames as frame_module
 from controlplane.runs import services, stored, watchdog
 from controlplane.runs.forms import LaunchForm, choices_of, initial_from
+from controlplane.runs.launch import LONGEST_NUMBER
 from controlplane.runs.models import Run, Status
 from controlplane.runs.verdicts import notes, verdict
 from controlplane.teams.access import page
@@ -102,7 +103,11 @@ def frames(request: HttpRequest, run_id: uuid.UUID) -> JsonResponse:
     """Everything that changed after ``?since=``, in one frame."""
     run = watchdog.check(_own(request, run_id))
     text = request.GET.get("since", "0")
-    since = int(text) if text.isdecimal() else 0
+    asked = text.isascii() and text.isdecimal()
+    if asked and len(text) > LONGEST_NUMBER:
+        wanted = f"since must be a number of at most {LONGEST_NUMBER} digits"
+        return JsonResponse({"error": wanted}, status=400)
+    since = int(text) if asked else 0
     response = JsonResponse(stored.backfill(run, since=since))
     response["Cache-Control"] = "no-store"
     return response

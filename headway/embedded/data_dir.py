@@ -1,4 +1,4 @@
-"""The data directory: made, proved writable, and held by one `headway up` at a time."""
+"""The data directory: made for its owner alone, proved writable, held by one `headway up`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ class CannotStart(Exception):  # noqa: N818 - it reads as what happened
 def held(path: Path) -> Iterator[Path]:
     """Hold the directory; the kernel lets go when the process ends, however it ends."""
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if path.stat().st_uid == os.geteuid():  # an earlier one, or a loose umask's
+            path.chmod(0o700)
         (path / "logs").mkdir(exist_ok=True)
         handle = os.open(path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:

@@ -88,6 +88,7 @@ def server_specs(plan: Plan) -> list[Spec]:
     """Pages, worker and watchdog, in the order of their start."""
     pages = ["-m", "uvicorn", "controlplane.asgi:application", "--host", plan.bind]
     pages += ["--port", str(plan.port), "--no-access-log", "--timeout-graceful-shutdown", "2"]
+    pages += ["--no-proxy-headers"]  # else uvicorn believes whom a caller on loopback says it is
     worker = ["-m", "celery", "-A", "controlplane", "worker", "--loglevel", "INFO"]
     # A task only supervises a process of its own, so threads are enough, and one signal ends all.
     worker += ["--pool", "threads", "--concurrency", "4", "--without-gossip", "--without-mingle"]

@@ -8,16 +8,16 @@ import pytest
 from asgiref.testing import ApplicationCommunicator
 
 from controlplane.asgi import application
-from controlplane.runs.consumers import NOT_SIGNED_IN
+from controlplane.runs.consumers import NOT_FOUND, NOT_SIGNED_IN
 
 OURS = b"http://localhost"
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-async def answers_to(origin: bytes | None) -> list[tuple[str, int | None]]:
+async def answers_to(origin: bytes | None, path: str = "") -> list[tuple[str, int | None]]:
     """What a socket that asks for some run's frames is told until it is closed."""
     headers = [(b"host", b"localhost")] + ([(b"origin", origin)] if origin else [])
-    path = f"/ws/runs/{uuid.uuid4()}/"
+    path = path or f"/ws/runs/{uuid.uuid4()}/"
     scope = {"type": "websocket", "path": path, "headers": headers, "query_string": b""}
     socket = ApplicationCommunicator(application, scope)
     await socket.send_input({"type": "websocket.connect"})
@@ -37,3 +37,9 @@ async def test_a_socket_from_another_site_is_never_opened(origin: bytes | None) 
 async def test_a_stranger_on_our_own_page_is_told_to_sign_in() -> None:
     told = await answers_to(OURS)
     assert told == [("websocket.accept", None), ("websocket.close", NOT_SIGNED_IN)]
+
+
+@pytest.mark.parametrize("path", ["/", "/ws/nothing/", "/ws/runs/1/"])
+async def test_an_unknown_path_is_closed_with_a_code(path: str) -> None:
+    told = await answers_to(OURS, path)
+    assert told == [("websocket.accept", None), ("websocket.close", NOT_FOUND)]

@@ -44,6 +44,10 @@ def test_the_dockerfile_passes_its_linter() -> None:
     assert done.returncode == 0, done.stdout
 
 
+def test_the_image_believes_no_forwarded_address() -> None:
+    assert '"--no-proxy-headers"' in (ROOT / "Dockerfile").read_text().partition("\nCMD ")[2]
+
+
 def test_every_service_waits_only_for_services_that_exist() -> None:
     services = COMPOSE["services"]
     for name, service in services.items():

@@ -67,3 +67,24 @@ def test_an_exclusive_minimum_is_said_in_words() -> None:
 def test_key_order_and_whole_floats_do_not_change_the_hash() -> None:
     assert sha256({"b": 1.0, "a": [2]}) == sha256({"a": [2.0], "b": 1})
     assert canonical({"b": 1, "a": "é"}) == '{"a":"é","b":1}'.encode()
+
+
+@dataclass(frozen=True)
+class Named:
+    name: str = parameter(default="")
+    labels: dict[str, object] = parameter(default_factory=dict)  # noqa: RUF009 - it makes a field
+
+
+@pytest.mark.parametrize(
+    ("given", "path"),
+    [
+        ({"name": "\ud800"}, "name"),
+        ({"labels": {"a": ["\udfff"]}}, "labels.a.0"),
+        ({"labels": {"\ud800": 1}}, "labels.\\ud800"),
+    ],
+)
+def test_half_a_surrogate_pair_is_no_text(given: dict[str, object], path: str) -> None:
+    for read in (lambda: build(Named, given), lambda: canonical(given)):
+        with pytest.raises(DocumentError, match="holds a character that is no text") as caught:
+            read()
+        assert caught.value.problems[0].path == path

@@ -36,6 +36,7 @@ def test_what_is_written_is_read_back(value: Any) -> None:
         pytest.param("a: 2024-99-99", "is no YAML", id="impossible date"),
         pytest.param("a: " + "1" * 5000, "is no YAML", id="endless number"),
         pytest.param("a: \x00", "is no YAML", id="control character"),
+        pytest.param('a: ["\\ud800"]', "a.0: holds a character that is no text", id="surrogate"),
         pytest.param("? [a]\n: 1", "unhashable", id="key that is no name"),
         pytest.param("a: !!python/name:os.system x", "constructor", id="code"),
         pytest.param("#" * (MAX_BYTES + 1), f"must not exceed {MAX_BYTES} bytes", id="size"),

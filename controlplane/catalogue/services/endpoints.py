@@ -13,6 +13,8 @@ from controlplane.catalogue.models import Endpoint
 from controlplane.catalogue.services.writing import Guard, free_slug, may_write, note, unguarded
 from controlplane.sealing import Secret
 from controlplane.teams.rights import Actor
+from documents.problem import DocumentError, Problem
+from engines.target import Target
 
 FIELDS = tuple(field.name for field in dataclasses.fields(EndpointDocument))
 
@@ -27,6 +29,7 @@ def create_endpoint(
 ) -> Endpoint:
     may_write(actor, "create_endpoint", "endpoint", document.name)
     egress.check(document.base_url, path="base_url")
+    _check_key(document, credential)
     with transaction.atomic():
         endpoint = Endpoint(
             team=actor.team,
@@ -58,6 +61,7 @@ def change_endpoint(
     """Change fields. A credential belongs to one URL: a new URL without a new one clears it."""
     may_write(actor, "change_endpoint", "endpoint", endpoint.name)
     egress.check(document.base_url, path="base_url")
+    _check_key(document, credential)
     with transaction.atomic():
         endpoint = Endpoint.objects.select_for_update().get(pk=endpoint.pk)
         guard(endpoint)
@@ -85,6 +89,17 @@ def change_endpoint(
             credential=told,
         )
     return endpoint
+
+
+def _check_key(document: EndpointDocument, credential: Secret | None) -> None:
+    """What a run would refuse as its target's key is not stored."""
+    try:
+        Target(document.base_url, document.model, api_key=credential.reveal() if credential else "")
+    except DocumentError as error:
+        named = {"api_key": "credential"}
+        raise DocumentError(
+            Problem(named.get(one.path, one.path), one.value, one.message) for one in error.problems
+        ) from None
 
 
 def credential_of(endpoint: Endpoint) -> Secret:

@@ -21,7 +21,7 @@ from controlplane.sealing import Secret
 from controlplane.teams.access import page
 from controlplane.teams.rights import Right
 from documents.parse import build
-from documents.problem import DocumentError
+from documents.problem import DocumentError, Problem
 
 COLUMNS = [("Name", ""), ("Kind", ""), ("Address", ""), ("Model", ""), ("Max rate", "n")]
 
@@ -101,7 +101,9 @@ def _save(
     request: HttpRequest, endpoint: Endpoint | None, form: DocumentForm, key: CredentialForm
 ) -> Endpoint:
     document = build(EndpointDocument, form.mapping())
-    key.is_valid()
+    if not key.is_valid():
+        faults = " ".join(str(fault) for told in key.errors.values() for fault in told)
+        raise DocumentError([Problem("credential", "…", faults)])
     credential = Secret(key.cleaned_data.get("credential", ""))
     if endpoint is None:
         return services.create_endpoint(

@@ -76,6 +76,20 @@ def test_a_reader_reads_and_may_not_write(
     assert "catalogue:write" in refused.json()["detail"]
 
 
+def test_a_probe_answers_with_the_endpoint_so_it_needs_read_too(
+    operator: Actor, api_as: Callable[..., Call]
+) -> None:
+    body = {**BODIES["endpoints"], "base_url": "http://127.0.0.1:1024"}
+    writer = api_as(operator, "catalogue:write")
+    assert writer("post", "/endpoints", body).status_code == 201
+    refused = writer("post", "/endpoints/one/probe")
+    assert refused.status_code == 403
+    assert "read" in refused.json()["detail"]
+    assert Endpoint.objects.get().probed_at is None
+    both = api_as(operator, "catalogue:write", "read")
+    assert both("post", "/endpoints/one/probe").json()["probe"]["good"] is False
+
+
 def test_a_fault_inside_a_document_is_pointed_at(call: Call) -> None:
     document = {**POLICY, "spec": {"concurrency": {"law": "fixed", "limit": -1}}}
     refused = call("post", "/policies", {"document": document})

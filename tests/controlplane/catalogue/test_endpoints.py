@@ -170,6 +170,30 @@ def test_the_credential_shows_in_no_page_log_api_answer_or_audit_entry(
     assert not [text for text in shown if KEY in text]
 
 
+@pytest.mark.parametrize("key", ["two\r\nlines", "a blank", "schlüssel", "nul\0", "k" * 4001])
+def test_a_key_that_no_run_could_send_is_refused_when_it_is_saved(
+    key: str, endpoint: Endpoint, operator: Actor, page_as: Callable[[Actor], Client]
+) -> None:
+    answer = page_as(operator).post(endpoint.get_absolute_url(), {**FORM, "credential": key})
+    assert answer.status_code == 422
+    assert "credential: " in answer.context["form"].non_field_errors()[0]
+    assert key not in answer.content.decode()
+    endpoint.refresh_from_db()
+    assert credential_of(endpoint).reveal() == KEY
+
+
+def test_the_api_refuses_such_a_key_without_telling_it(
+    operator: Actor, api_as: Callable[..., Callable[..., Any]]
+) -> None:
+    refused = api_as(operator)("post", "/endpoints", {**FORM, "credential": "two\nlines"})
+    assert refused.status_code == 422
+    (error,) = refused.json()["errors"]
+    assert error["pointer"] == "#/credential"
+    assert "printable ASCII" in error["detail"]
+    assert "lines" not in error["detail"]
+    assert not Endpoint.objects.exists()
+
+
 def test_reseal_moves_every_credential_to_the_new_key(
     endpoint: Endpoint, settings: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -161,6 +161,7 @@ def test_a_stopped_run_has_no_verdict_and_keeps_what_it_had_measured(
         (Status.DONE, {"exit_code": 12}, 12),
         (Status.CANCELLED, None, 130),
         (Status.CANCELLED, {"exit_code": 130}, 130),
+        (Status.CANCELLED, {"exit_code": 30}, 130),
         (Status.LOST, {"exit_code": 30}, 30),
         (Status.FAILED, None, 30),
     ],
@@ -169,6 +170,15 @@ def test_the_exit_code_is_the_command_lines(
     status: Status, summary: dict[str, Any] | None, code: int | None
 ) -> None:
     assert api.exit_code(Run(status=status, summary=summary)) == code
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("number", ["9" * 5000, "\u0661"])
+def test_a_version_that_is_no_short_number_is_refused(call: Call, number: str) -> None:
+    body = {**BODY, "policy": f"steady@{number}"}
+    refused = call("post", "/runs", body, Idempotency_Key="one")
+    assert refused.status_code == 422
+    assert "at most 9 digits" in refused.json()["errors"][0]["detail"]
 
 
 @pytest.mark.django_db

@@ -135,6 +135,17 @@ def test_a_worker_that_says_why_it_can_not_run_fails_the_run(
     assert (claimed.status, claimed.reason) == (Status.FAILED, "target not allowed: 10.0.0.1")
 
 
+def test_a_worker_that_fails_under_load_leaves_its_report(
+    claimed: Run, spawn: Spawn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Ledger, "recovered", lambda _ledger: SUMMARY)
+    child = spawn(STARTED, {"type": "error", "code": 30, "message": "no space left"})
+    fate, _ = supervise(claimed, child, tmp_path)
+    assert fate is Fate.FAILED
+    assert (claimed.status, claimed.reason) == (Status.FAILED, "no space left")
+    assert claimed.summary == SUMMARY
+
+
 def test_a_worker_that_falls_silent_is_killed_and_lost(
     claimed: Run, spawn: Spawn, tmp_path: Path
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from controlplane.runs.models import Run, Status
 from controlplane.runs.verdicts import notes, verdict
@@ -59,6 +60,12 @@ def test_a_run_with_nothing_to_judge_says_its_state(status: str, word: str) -> N
     said = verdict(a_run(status))
     assert (said["outcome"], said["word"]) == ("none", word)
     assert said["because"]
+
+
+def test_a_failed_run_that_had_sent_load_does_not_say_that_it_never_began() -> None:
+    said = verdict(a_run("failed", load_started_at=timezone.now(), reason="No space left."))
+    assert said["word"] == "Broke off"
+    assert said["because"] == "The load test ended with a fault. No space left."
 
 
 def test_every_status_has_its_words() -> None:

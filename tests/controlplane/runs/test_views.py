@@ -319,6 +319,8 @@ def test_frames_are_filled_over_http(page: Client, claimed: Run, tmp_path: Path)
     assert answer.json() == told[-1]
     everything = page.get(f"/runs/{claimed.pk}/frames/", {"since": "nonsense"}).json()
     assert everything["full"]
+    refused = page.get(f"/runs/{claimed.pk}/frames/", {"since": "9" * 5000})
+    assert (refused.status_code, "at most 9 digits" in refused.json()["error"]) == (400, True)
 
 
 def test_a_cancel_by_htmx_gets_the_bar_and_a_late_one_409(page: Client, run: Run) -> None:
