@@ -78,12 +78,12 @@ def end(run: Run, samples: Sequence[Sample], *, invalid: str = "") -> None:
     validity = Validity("invalid", (invalid,)) if invalid else Validity()
     slo = Slo.parse(run.scenario["slo"]) if run.scenario["slo"] else None
     verdict = judge_samples(samples, slo, validity)
-    silent = not any(one.outcome.success for one in samples)
+    silent = slo is None and not invalid and not any(one.outcome.success for one in samples)
     summary = {
         "verdict": verdict.outcome,
         "judgement": verdict.to_json(),
         "offered": len(samples),
-        "exit_code": 30 if silent and not verdict.exit_code else verdict.exit_code,
+        "exit_code": 30 if silent else verdict.exit_code,
     }
     values = {"status": Status.DONE, "ended_at": timezone.now(), **ending(summary)}
     Run.objects.filter(pk=run.pk).update(**values)
