@@ -46,14 +46,8 @@ types: $(ENV_dev)
 contracts: $(ENV_dev)
 	$(BIN)/lint-imports
 
-# Pure arithmetic runs beside the rest, on the other core and yielding to it; told at the end.
-ARITHMETIC := tests/documents tests/measurement tests/schedulers
-
 pytest: $(ENV_dev)
-	@log=$$(mktemp); \
-	nice -n 10 $(BIN)/pytest $(PYTEST_ARGS) $(ARITHMETIC) >$$log 2>&1 & beside=$$!; \
-	$(BIN)/pytest $(PYTEST_ARGS) $(addprefix --ignore=,$(ARITHMETIC)); rest=$$?; \
-	wait $$beside; pure=$$?; cat $$log; rm -f $$log; exit $$((rest | pure))
+	$(BIN)/pytest $(PYTEST_ARGS)
 
 format: $(ENV_dev)
 	$(BIN)/ruff format .

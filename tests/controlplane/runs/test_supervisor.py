@@ -253,7 +253,7 @@ def test_a_worker_stopped_by_someone_else_is_cancelled_and_says_so(
     claimed: Run, spawn: Spawn, tmp_path: Path
 ) -> None:
     child = spawn(STARTED, {"do": "sleep", "seconds": 60})
-    threading.Timer(0.4, os.kill, (child.pid, signal.SIGTERM)).start()
+    threading.Timer(3.0, os.kill, (child.pid, signal.SIGTERM)).start()
     supervise(claimed, child, tmp_path)
     assert claimed.status == Status.CANCELLED
     assert claimed.reason == "The worker was told to stop from outside."
