@@ -24,6 +24,7 @@ from measurement.summary import Summary, steady_samples, summarise
 from measurement.validity import Validity, check
 from measurement.verdict import EXIT_CODES, Verdict, judge_samples
 from measurement.window import Window
+from schedulers.runtime.shadow import ShadowReport
 
 FINISHED, CANCELLED, LOST = "finished", "cancelled", "lost"
 
@@ -43,6 +44,7 @@ class Seen:
     connections: int | None = None
     policy: Mapping[str, Any] = field(default_factory=dict)
     signals: Mapping[str, Any] = field(default_factory=dict)
+    shadow: ShadowReport | None = None
 
 
 @dataclass(frozen=True, slots=True)

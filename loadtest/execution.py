@@ -35,6 +35,7 @@ from loadtest.recorder import Recorder, read_samples, read_windows
 from loadtest.runclock import RunClock
 from loadtest.scenario import Limits, Scenario
 from loadtest.schedule import WHOLE, Slice
+from loadtest.shadowing import shadowing
 from loadtest.version import version
 from measurement.window import WindowFold
 from schedulers.runtime.limiter import Limiter
@@ -77,7 +78,7 @@ async def execute(order: Order, observer: Observer, stop: asyncio.Event) -> Conc
     client = EngineClient(target, transport, time.monotonic)
     try:
         await client.prepare()
-        with Recorder(order.out) as recorder:
+        with Recorder(order.out, shadow=scenario.shadow is not None) as recorder:
             run = _Run(order, client, recorder)
             feed = SignalsFeed(target, order.rules, clock=time.monotonic, on_signals=run.on_signals)
             async with _beside(feed.run()):
@@ -104,8 +105,10 @@ class _Run:
         self._watch = LoopWatch(time.monotonic)
         self._salt = scenario.prompt_salt or secrets.token_hex(8)
         self._schedule = run_facts.make_schedule(scenario, salt=self._salt, part=order.part)
+        self._shadowing = shadowing(scenario, recorder, self._fold)
         self._limiter = self._make_limiter()
-        self._newsroom = Newsroom(scenario, recorder, self._gauges)
+        shadow_news = self._shadowing.news if self._shadowing else None
+        self._newsroom = Newsroom(scenario, recorder, self._gauges, shadow_news)
         means = Means(
             client,
             self._limiter,
@@ -158,6 +161,7 @@ class _Run:
             }
             if limiter
             else {},
+            shadow=self._shadowing.cell.report if self._shadowing else None,
             signals={"supported": feed.supported, "missed": feed.missed, "reason": feed.reason},
         )
 
@@ -178,6 +182,8 @@ class _Run:
         run_facts.write(self._order.out, self._order.scenario, self.facts)
         if self._limiter is not None:
             self._fold.limit(0.0, self._limiter.limit)
+        if self._shadowing is not None:
+            self._shadowing.begin()
 
     def _facts(self, at_unix: float) -> Facts:
         part = self._order.part
@@ -190,7 +196,11 @@ class _Run:
         if law is None:
             return None
         return Limiter(
-            law, self._clock, cost_clock=time.perf_counter, on_decision=self._on_decision
+            law,
+            self._clock,
+            cost_clock=time.perf_counter,
+            on_decision=self._on_decision,
+            observers=(self._shadowing.cell,) if self._shadowing else (),
         )
 
     def _on_decision(self, decision: Any) -> None:

@@ -20,6 +20,7 @@ from engines.signals_feed import SignalsFeed
 from loadtest.recorder import Recorder
 from loadtest.runclock import RunClock
 from loadtest.scenario import Scenario
+from loadtest.shadowing import ShadowNews
 from measurement.live import Live
 from measurement.sample import Sample
 from measurement.verdict import Verdict
@@ -42,6 +43,7 @@ class News:
     verdict: Verdict
     totals: dict[str, Any]
     signals_missing: bool | None
+    shadow: ShadowNews | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,7 @@ class _Caught:
     decisions: tuple[Decision, ...]
     gauges: dict[str, Any]
     signals_missing: bool | None
+    shadow: ShadowNews | None
 
 
 class Newsroom:
@@ -63,10 +66,12 @@ class Newsroom:
         scenario: Scenario,
         recorder: Recorder,
         gauges: Callable[[], dict[str, Any]],
+        shadow: Callable[[], ShadowNews] | None = None,
     ) -> None:
         self._live = Live(scenario.slo, duration=scenario.duration_s, since=scenario.warm_up_s)
         self._recorder = recorder
         self._gauges = gauges
+        self._shadow = shadow
         self._decisions: list[Decision] = []
         self._first_errors: dict[str, str] = {}
         self._desk = ThreadPoolExecutor(1, thread_name_prefix="news")
@@ -118,11 +123,12 @@ class Newsroom:
 
     def _catch(self, windows: list[Window], at: float, feed: SignalsFeed) -> _Caught:
         """On the load's event loop; the files that the load writes get a turn too."""
+        shadow = self._shadow() if self._shadow else None
         self._recorder.flush()
         decisions, self._decisions = tuple(self._decisions), []
         gauges = {**self._gauges(), "first_errors": dict(self._first_errors)}
         missing = feed.stale if feed.supported else None
-        return _Caught(at, tuple(windows), decisions, gauges, missing)
+        return _Caught(at, tuple(windows), decisions, gauges, missing, shadow)
 
     def _publish(self, caught: _Caught, tell: Callable[[News], None]) -> None:
         """On the desk's thread."""
@@ -137,6 +143,7 @@ class Newsroom:
                 verdict=verdict,
                 totals={**totals, **caught.gauges},
                 signals_missing=caught.signals_missing,
+                shadow=caught.shadow,
             )
         )
 

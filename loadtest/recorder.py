@@ -20,11 +20,14 @@ from measurement.sample import Sample
 from measurement.sample_json import to_dict
 from measurement.window import Window
 from schedulers.decision import Decision
+from schedulers.runtime.shadow import ShadowReport
 
 SCENARIO = "scenario.json"
 SAMPLES = "samples.jsonl"
 WINDOWS = "windows.jsonl"
 TRACE = "trace.jsonl"
+SHADOW = "shadow.jsonl"
+SHADOW_REPORTS = "shadow_reports.jsonl"
 SUMMARY = "summary.json"
 FACTS = "run.json"
 
@@ -58,12 +61,17 @@ class _Lines:
 
 
 class Recorder:
-    """Streams samples, windows and decisions into a directory that exists."""
+    """Streams samples, windows and decisions into a directory that exists.
 
-    def __init__(self, out: Path) -> None:
+    The two files of a shadow are there where there is a shadow.
+    """
+
+    def __init__(self, out: Path, *, shadow: bool = False) -> None:
         self._samples = _Lines(out / SAMPLES)
         self._windows = _Lines(out / WINDOWS)
         self._trace = _Lines(out / TRACE)
+        self._shadow = _Lines(out / SHADOW) if shadow else None
+        self._shadow_reports = _Lines(out / SHADOW_REPORTS) if shadow else None
 
     def __enter__(self) -> Self:
         return self
@@ -88,14 +96,26 @@ class Recorder:
     def decision(self, decision: Decision) -> None:
         self._trace.add(msgspec.json.encode(decision.to_json()))
 
+    def shadow_decision(self, decision: Decision) -> None:
+        if self._shadow is not None:
+            self._shadow.add(msgspec.json.encode(decision.to_json()))
+
+    def shadow_report(self, report: ShadowReport) -> None:
+        """How the shadow compares by now; the last line counts."""
+        if self._shadow_reports is not None:
+            self._shadow_reports.add(msgspec.json.encode(report.to_json()))
+
     def flush(self) -> None:
         """Write the samples and decisions that have gathered; called once a second."""
-        for lines in (self._samples, self._trace):
-            lines.flush()
+        for lines in (self._samples, self._trace, self._shadow, self._shadow_reports):
+            if lines is not None:
+                lines.flush()
 
     def close(self) -> None:
-        for lines in (self._samples, self._windows, self._trace):
-            lines.close()
+        everything = (self._samples, self._windows, self._trace, self._shadow, self._shadow_reports)
+        for lines in everything:
+            if lines is not None:
+                lines.close()
 
 
 Broken = Callable[[bytes], None]
@@ -134,6 +154,24 @@ def read_decisions(out: Path) -> Iterator[dict[str, Any]]:
     """Every line of the controller trace."""
     for line in _whole_lines(out / TRACE):
         yield json.loads(line)
+
+
+def read_shadow_decisions(out: Path) -> Iterator[dict[str, Any]]:
+    """Every line of the shadow's trace; none where there was no shadow."""
+    for line in _whole_lines(out / SHADOW):
+        yield json.loads(line)
+
+
+def read_shadow_report(out: Path, broken: Broken | None = None) -> ShadowReport | None:
+    """The newest report on the shadow; None where there is none."""
+    newest = None
+    for line in _whole_lines(out / SHADOW_REPORTS):
+        try:
+            newest = ShadowReport.from_json(json.loads(line))
+        except (ValueError, TypeError, KeyError, AttributeError):
+            if broken is not None:
+                broken(line)
+    return newest
 
 
 def _whole_lines(path: Path) -> Iterator[bytes]:

@@ -20,7 +20,7 @@ from loadtest import publishing
 from loadtest.conclusion import LOST, Conclusion, Seen, conclude
 from loadtest.facts import Facts, schedule_of
 from loadtest.inflight import Flight
-from loadtest.recorder import read_samples, read_windows
+from loadtest.recorder import read_samples, read_shadow_report, read_windows
 from loadtest.reports.base import formats
 from loadtest.scenario import Scenario
 from loadtest.schedule import Job, Schedule
@@ -53,7 +53,8 @@ def conclusion_of(out: Path) -> Conclusion:
     windows = read_windows(out, broken.append)
     last = _last_sign(samples, windows)
     samples += _given_up(samples, scenario, facts, windows, last)
-    seen = Seen(windows=windows, stopped_at=last, launched=len(samples))
+    shadow = read_shadow_report(out, broken.append)
+    seen = Seen(windows=windows, stopped_at=last, launched=len(samples), shadow=shadow)
     conclusion = conclude(samples, scenario, facts, seen, LOST)
     if not broken:
         return conclusion

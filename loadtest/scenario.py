@@ -17,6 +17,7 @@ from documents.fields import FieldInfo, describe, parameter
 from documents.parse import build, check, unknown_keys
 from documents.problem import DocumentError, Problem
 from documents.registry import Registry
+from loadtest import shadow_rules
 from loadtest.arrivals.base import ArrivalProcess, processes
 from loadtest.endpoint import Endpoint
 from loadtest.workloads.base import Workload, workloads
@@ -55,6 +56,8 @@ class Scenario:
         minimum=0.1, maximum=86_400, unit="s", help="how long requests are offered"
     )
     policy: Policy | None = None
+    shadow: Policy | None = None
+    """Steps on what the policy's limiter sees, and is never obeyed."""
     slo: Slo | None = None
     seed: int = parameter(default=1, minimum=0, maximum=2**63 - 1, help="fixes the whole schedule")
     warm_up_s: float = parameter(
@@ -78,6 +81,8 @@ class Scenario:
         if expected is not None and expected > MAX_REQUESTS:
             message = f"asks for {expected:,.0f} requests; at most {MAX_REQUESTS:,} in one run"
             problems.append(Problem("duration_s", self.duration_s, message))
+        if self.shadow is not None:
+            problems += shadow_rules.problems(self.policy, self.shadow)
         strangers = set(self.workload.tenants) - set(self.tenants) if self.tenants else set()
         problems += [
             Problem(f"workload.tenants.{name}", name, "is not among the scenario's tenants")
@@ -110,6 +115,8 @@ class Scenario:
         return {
             "endpoint": dataclasses.asdict(self.endpoint),
             "policy": self.policy.to_document() if self.policy else None,
+            # Absent without one: scenarios from before there were shadows keep their hash.
+            **({"shadow": self.shadow.to_document()} if self.shadow else {}),
             "workload": {"kind": self.workload.name, **_fields(self.workload)},
             "arrivals": {"process": self.arrivals.name, **_fields(self.arrivals)},
             "duration_s": self.duration_s,
@@ -182,6 +189,7 @@ def _fields(thing: Any) -> dict[str, Any]:
 _PARSERS: dict[str, Callable[[Any], Any]] = {
     "endpoint": lambda value: build(Endpoint, value, path="endpoint"),
     "policy": _document(Policy.parse, "policy"),
+    "shadow": _document(Policy.parse, "shadow"),
     "slo": _document(Slo.parse, "slo"),
     "workload": _registered(workloads, "kind", "workload"),
     "arrivals": _registered(processes, "process", "arrivals"),

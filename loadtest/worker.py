@@ -87,6 +87,12 @@ class Telling:
     def news(self, news: News) -> None:
         if news.decisions:
             self._say("decisions", decisions=[item.to_json() for item in news.decisions])
+        if news.shadow is not None:
+            self._say(
+                "shadow",
+                decisions=[item.to_json() for item in news.shadow.decisions],
+                report=news.shadow.report.to_json(),
+            )
         if news.signals_missing is not None and news.signals_missing is not self._missing:
             self._missing = news.signals_missing
             self._say("signals", missing=news.signals_missing)

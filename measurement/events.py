@@ -26,6 +26,8 @@ class Events:
     """The time over which it is known; 0 where nobody counted."""
     in_flight_max: int | None = None
     limit: int | None = None
+    shadow_limit: int | None = None
+    """What a shadow would have allowed; None where there is none."""
     running: float | None = None
     waiting: float | None = None
     kv_use: float | None = None
@@ -47,6 +49,7 @@ class Events:
             in_flight_span_us=max(self.in_flight_span_us, other.in_flight_span_us),
             in_flight_max=_both(self.in_flight_max, other.in_flight_max, sum),
             limit=_both(self.limit, other.limit, sum),
+            shadow_limit=_both(self.shadow_limit, other.shadow_limit, sum),
             running=_both(self.running, other.running, max),
             waiting=_both(self.waiting, other.waiting, max),
             kv_use=_both(self.kv_use, other.kv_use, max),
@@ -59,6 +62,7 @@ class Events:
             in_flight_span_us=self.in_flight_span_us + later.in_flight_span_us,
             in_flight_max=_both(self.in_flight_max, later.in_flight_max, max),
             limit=_both(self.limit, later.limit, _last),
+            shadow_limit=_both(self.shadow_limit, later.shadow_limit, _last),
             running=_both(self.running, later.running, _last),
             waiting=_both(self.waiting, later.waiting, _last),
             kv_use=_both(self.kv_use, later.kv_use, _last),
@@ -73,7 +77,11 @@ class Events:
         }
 
     def to_json(self) -> dict[str, Any]:
-        """Null where unknown; ``in_flight_s`` is the time that the mean covers."""
+        """Null where unknown; ``in_flight_s`` is the time that the mean covers.
+
+        ``shadow_limit`` is there where there was a shadow.
+        """
+        shadow = {} if self.shadow_limit is None else {"shadow_limit": self.shadow_limit}
         return {
             "sent": self.sent,
             "tokens": self.tokens,
@@ -82,6 +90,7 @@ class Events:
             "in_flight_s": self.in_flight_span_us / MICRO,
             "in_flight_max": self.in_flight_max,
             "limit": self.limit,
+            **shadow,
             "running": self.running,
             "waiting": self.waiting,
             "kv_use": self.kv_use,
@@ -99,6 +108,7 @@ class Events:
             in_flight_span_us=span,
             in_flight_max=given["in_flight_max"],
             limit=given["limit"],
+            shadow_limit=given.get("shadow_limit"),
             running=given["running"],
             waiting=given["waiting"],
             kv_use=given["kv_use"],

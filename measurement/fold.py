@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from measurement.cohort import CohortBuilder
 from measurement.events import MICRO, Events
 from measurement.outcome import Outcome
+
+
+class Setting:
+    """A value that holds until another is set, as it stood at a window's end."""
+
+    __slots__ = ("at", "value")
+
+    def __init__(self) -> None:
+        self.value: int | None = None
+        self.at = -math.inf
 
 
 class Building:
@@ -21,9 +31,9 @@ class Building:
         "dirty",
         "level_before",
         "limit",
-        "limit_at",
         "revision",
         "sent",
+        "shadow_limit",
         "signals",
         "signals_at",
         "tokens",
@@ -38,8 +48,8 @@ class Building:
         self.completed: dict[Outcome, int] = {}
         self.changes: list[tuple[float, int]] = []
         self.level_before: int | None = None
-        self.limit: int | None = None
-        self.limit_at = -math.inf
+        self.limit = Setting()
+        self.shadow_limit = Setting()
         self.signals: tuple[float | None, float | None, float | None] = (None, None, None)
         self.signals_at = -math.inf
         self.cohort = CohortBuilder()
@@ -61,7 +71,8 @@ class Building:
             tokens=self.tokens,
             completed=dict(self.completed),
             **self._in_flight(round(start * MICRO), round(end * MICRO)),
-            limit=self.limit,
+            limit=self.limit.value,
+            shadow_limit=self.shadow_limit.value,
             running=running,
             waiting=waiting,
             kv_use=kv_use,
@@ -84,15 +95,16 @@ class Building:
 
 
 class Level:
-    """What carries over from one window to the next: the count in flight, and the limit."""
+    """What carries over from one window to the next: the count in flight, and the limits."""
 
-    __slots__ = ("_count", "_count_at_close", "_known", "_limit_at_close")
+    __slots__ = ("_count", "_count_at_close", "_known", "limit", "shadow_limit")
 
     def __init__(self) -> None:
         self._count = 0
         self._count_at_close = 0
         self._known = False
-        self._limit_at_close: int | None = None
+        self.limit = Held(lambda window: window.limit)
+        self.shadow_limit = Held(lambda window: window.shadow_limit)
 
     def change(self, at: float, n: int, window: Building, closed: Iterable[Building]) -> None:
         """The count becomes ``n``: a step at ``at``, whatever was reported before it."""
@@ -107,25 +119,43 @@ class Level:
             later.level_before = (later.level_before or 0) + delta
             later.dirty = True
 
-    def limit(self, at: float, n: int, window: Building, closed: Iterable[Building]) -> None:
-        """The limit becomes ``n``, until one that was set later."""
-        if at < window.limit_at:
-            return
-        window.limit, window.limit_at = n, at
-        if not window.closed:
-            return
-        for later in closed:
-            if later.limit_at > -math.inf:
-                return
-            later.limit, later.dirty = n, True
-        self._limit_at_close = n
-
     def close(self, window: Building) -> None:
         """The window's time is over: what holds at its start is known, and carries on."""
         self._known = self._known or bool(window.changes)
         window.level_before = self._count_at_close if self._known else None
         self._count_at_close += sum(delta for _, delta in window.changes)
-        if window.limit is None:
-            window.limit = self._limit_at_close
-        self._limit_at_close = window.limit
+        self.limit.close(window)
+        self.shadow_limit.close(window)
         window.closed = True
+
+
+class Held:
+    """One setting as it carries over from window to window."""
+
+    __slots__ = ("_at_close", "_of")
+
+    def __init__(self, of: Callable[[Building], Setting]) -> None:
+        self._of = of
+        self._at_close: int | None = None
+
+    def set(self, at: float, n: int, window: Building, closed: Iterable[Building]) -> None:
+        """It becomes ``n``, until a value that was set later."""
+        here = self._of(window)
+        if at < here.at:
+            return
+        here.value, here.at = n, at
+        if not window.closed:
+            return
+        for later in closed:
+            there = self._of(later)
+            if there.at > -math.inf:
+                return
+            there.value, later.dirty = n, True
+        self._at_close = n
+
+    def close(self, window: Building) -> None:
+        """The window's time is over: where nothing was set in it, what held before still holds."""
+        here = self._of(window)
+        if here.value is None:
+            here.value = self._at_close
+        self._at_close = here.value

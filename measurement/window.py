@@ -150,7 +150,11 @@ class WindowFold:
 
     def limit(self, at: float, n: int) -> None:
         """From ``at`` on, the policy allows ``n`` in flight."""
-        self._level.limit(at, n, self._at(at), self._closed_after(at))
+        self._level.limit.set(at, n, self._at(at), self._closed_after(at))
+
+    def shadow_limit(self, at: float, n: int) -> None:
+        """From ``at`` on, the shadow would allow ``n`` in flight."""
+        self._level.shadow_limit.set(at, n, self._at(at), self._closed_after(at))
 
     def signals(
         self, at: float, running: float | None, waiting: float | None, kv_use: float | None

@@ -25,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATH=VALUE",
         help="concurrency.limit=64",
     )
+    add("--shadow", metavar="NAME|FILE", help="a second policy beside it: recorded, never obeyed")
     add("--workload", metavar="NAME|FILE", help="chat (default), fixed-64, … or a document")
     add("--prompt-tokens", type=int, metavar="N", help="every prompt this long")
     add("--max-tokens", type=int, metavar="N", help="every answer this long")

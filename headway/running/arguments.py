@@ -59,6 +59,8 @@ def document(args: argparse.Namespace) -> dict[str, Any]:
         given["slo"] = dict(_named(args.slo, builtin.SLOS, "slo"))
     policy = _policy(args.policy) if args.policy else given.get("policy")
     given["policy"] = _set(policy, args.policy_set)
+    if args.shadow:
+        given["shadow"] = _policy(args.shadow, "shadow")
     return given
 
 
@@ -108,7 +110,7 @@ def _mapping(given: Any, path: str) -> Mapping[str, Any]:
     return given
 
 
-def _policy(text: str) -> Mapping[str, Any]:
+def _policy(text: str, what: str = "policy") -> Mapping[str, Any]:
     """A built-in policy, a law by its bare name with its defaults, or a file."""
     if text in builtin_names():
         return builtin_policy(text).to_document()
@@ -116,7 +118,7 @@ def _policy(text: str) -> Mapping[str, Any]:
         spec = {"concurrency": {"law": text}}
         name = text.replace("_", "-")
         return {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": name}, "spec": spec}
-    return _file_or_names(text, (*builtin_names(), *laws.all()), "policy")
+    return _file_or_names(text, (*builtin_names(), *laws.all()), what)
 
 
 def _set(policy: Any, changes: list[str]) -> Any:

@@ -29,9 +29,10 @@ class Progress:
         asked = "a closed loop" if facts.scheduled is None else f"{facts.scheduled:,} requests"
         endpoint = scenario.endpoint
         policy = scenario.policy.name if scenario.policy else "no policy"
+        shadow = f" beside the shadow {scenario.shadow.name}" if scenario.shadow else ""
         self._line(
             f"{asked} over {scenario.duration_s:g} s to {endpoint.model} at {endpoint.base_url}"
-            f" ({endpoint.kind}), {policy}, seed {scenario.seed}"
+            f" ({endpoint.kind}), {policy}{shadow}, seed {scenario.seed}"
         )
 
     def news(self, news: News) -> None:

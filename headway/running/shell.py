@@ -31,6 +31,8 @@ _OURS = (
     recorder.SAMPLES,
     recorder.WINDOWS,
     recorder.TRACE,
+    recorder.SHADOW,
+    recorder.SHADOW_REPORTS,
     recorder.SUMMARY,
 )
 

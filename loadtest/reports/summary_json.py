@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from loadtest.conclusion import Conclusion
 from loadtest.reports.base import report
+from loadtest.shadow_rules import CANNOT_KNOW
 from measurement.histogram import Histogram
 from schedulers.enforcement import Host, explain
 
@@ -41,6 +42,7 @@ def document(conclusion: Conclusion) -> dict[str, Any]:
             "slice": f"{facts.slice_number}/{facts.slice_of}",
         },
         "policy": _policy(conclusion),
+        "shadow": _shadow(conclusion),
         "slo": _slo(conclusion),
         "engine_signals": dict(seen.signals),
         "endpoint": {
@@ -88,6 +90,19 @@ def _policy(conclusion: Conclusion) -> dict[str, Any] | None:
             {"point": str(it.point), "mode": str(it.mode), "why": it.why} for it in points
         ],
         **conclusion.seen.policy,
+    }
+
+
+def _shadow(conclusion: Conclusion) -> dict[str, Any] | None:
+    """``report`` is null where the run ended before one was written."""
+    shadow, report = conclusion.scenario.shadow, conclusion.seen.shadow
+    if shadow is None:
+        return None
+    return {
+        "name": shadow.name,
+        "sha256": shadow.sha256,
+        "report": report.to_json() if report else None,
+        "cannot_know": CANNOT_KNOW,
     }
 
 

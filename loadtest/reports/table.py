@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from loadtest.conclusion import Conclusion
 from loadtest.printable import printable
 from loadtest.reports.base import report
+from loadtest.shadow_rules import sentences
 from measurement.quantiles import Quantiles
 
 _LATENCIES = (
@@ -39,6 +40,7 @@ class Table:
             "",
             *_rates(conclusion),
             *_tenants(conclusion),
+            *_shadow(conclusion),
             *(f"Note: {note}" for note in (*conclusion.notes, *conclusion.verdict.warnings)),
         ]
         return printable("\n".join(lines)) + "\n"
@@ -128,6 +130,14 @@ def _tenants(conclusion: Conclusion) -> list[str]:
         _row(str(row["tenant"]), f"{row['offered']:,}", _percent(row["attainment"]))
         for row in (tenant.to_json() for tenant in tenants)
     ]
+
+
+def _shadow(conclusion: Conclusion) -> list[str]:
+    shadow, report = conclusion.scenario.shadow, conclusion.seen.shadow
+    if shadow is None:
+        return []
+    said = sentences(report, over=True) if report else ["Nothing of it was written down."]
+    return ["", f"Shadow {shadow.name}, never obeyed:", *(f"  {text}" for text in said)]
 
 
 def _percent(share: float | None) -> str:

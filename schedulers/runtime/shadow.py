@@ -7,7 +7,7 @@ is asked whenever the active law is, and at no other time: a tick would step the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,6 +25,10 @@ class Divergence:
     at: float
     active: int
     shadow: int
+
+    def to_json(self) -> dict[str, Any]:
+        """``at`` on the limiter's clock, in seconds."""
+        return {"at": self.at, "active": self.active, "shadow": self.shadow}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,37 @@ class ShadowReport:
     def agreement(self) -> float | None:
         """The share of steps at which the limits agreed; None before the first."""
         return self.agreeing / self.steps if self.steps else None
+
+    def to_json(self) -> dict[str, Any]:
+        """Every field by its name, and the agreement; null where nothing is known."""
+        return {
+            "steps": self.steps,
+            "agreeing": self.agreeing,
+            "agreement": self.agreement,
+            "diverged": self.diverged.to_json() if self.diverged else None,
+            "would_have_held": self.would_have_held,
+            "granted": self.granted,
+            "would_have_sent": self.would_have_sent,
+            "decisions": self.decisions,
+            "least": self.least,
+            "most": self.most,
+        }
+
+    @classmethod
+    def from_json(cls, given: Mapping[str, Any]) -> ShadowReport:
+        """What ``to_json`` gave; KeyError or TypeError where it is no such thing."""
+        diverged = given["diverged"]
+        return cls(
+            steps=given["steps"],
+            agreeing=given["agreeing"],
+            diverged=Divergence(**diverged) if diverged else None,
+            would_have_held=given["would_have_held"],
+            granted=given["granted"],
+            would_have_sent=given["would_have_sent"],
+            decisions=given["decisions"],
+            least=given["least"],
+            most=given["most"],
+        )
 
 
 def agree(active: int, shadow: int) -> bool:
