@@ -24,7 +24,7 @@ def problems(policy: Policy | None, shadow: Policy) -> list[Problem]:
         message = "has no concurrency law, and a load test can shadow nothing else"
         return [Problem(path, shadow.name, message)]
     if policy is None or not _points(policy):
-        message = "needs an active policy with a concurrency law: a shadow sees what that one's limiter sees"
+        message = "needs an active policy with a concurrency law: it sees what that limiter sees"
         return [Problem(path, shadow.name, message)]
     if policy.sha256 == shadow.sha256:
         message = "is the active policy itself; choose another version to compare it with"
@@ -46,10 +46,10 @@ def sentences(report: ShadowReport, *, over: bool) -> list[str]:
         none = "No request ended, so the two were never compared."
         return [none if over else "Nothing to compare yet: no request has ended."]
     steps = f"{report.steps:,} {'step' if report.steps == 1 else 'steps'}"
+    held = f"{report.would_have_held:,} of {report.granted:,} requests"
     return [
         f"Agreed in {percent(report.agreement)} of {steps}; {divergence(report)}.",
-        f"It would have held back {report.would_have_held:,} of {report.granted:,} requests, "
-        f"and {_sent(report)}.",
+        f"It would have held back {held}, and {_sent(report)}.",
     ]
 
 

@@ -41,6 +41,11 @@ class RunIn(serializers.Serializer[Any]):
     policy = serializers.CharField(help_text="slug, slug@version or a version's id")
     workload = serializers.CharField()
     slo = serializers.CharField(required=False, allow_null=True)
+    shadow = serializers.CharField(
+        required=False,
+        allow_null=True,
+        help_text="a second policy version, recorded beside the first and never obeyed",
+    )
     arrivals = serializers.JSONField(help_text="process and its parameters")
     duration_s = serializers.FloatField(min_value=0.1, max_value=86_400)
     warm_up_s = serializers.FloatField(required=False, min_value=0)
@@ -70,6 +75,7 @@ class RunOut(serializers.ModelSerializer[Run]):
     workload = serializers.SlugRelatedField[Any](slug_field="slug", read_only=True)
     policy = NamedVersion(source="policy_version", read_only=True)
     slo = NamedVersion(source="slo_version", read_only=True, allow_null=True)
+    shadow = NamedVersion(source="shadow_version", read_only=True, allow_null=True)
     duration_s = serializers.FloatField(read_only=True)
     elapsed_s = serializers.FloatField(read_only=True)
     verdict = serializers.SerializerMethodField()
@@ -87,6 +93,7 @@ class RunOut(serializers.ModelSerializer[Run]):
             "policy",
             "workload",
             "slo",
+            "shadow",
             "seed",
             "scenario_sha256",
             "duration_s",
@@ -151,7 +158,11 @@ class RunView(TeamView):
             return Run.objects.none()
         runs = Run.objects.for_team(self.actor.team)
         return runs.select_related(
-            "endpoint", "workload", "policy_version__line", "slo_version__line"
+            "endpoint",
+            "workload",
+            "policy_version__line",
+            "slo_version__line",
+            "shadow_version__line",
         )
 
     def find(self, run_id: uuid.UUID) -> Run:

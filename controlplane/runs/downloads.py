@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import heapq
 import json
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from itertools import islice
@@ -102,8 +103,16 @@ def _windows(run: Run) -> Records:
 
 
 def _trace(run: Run) -> Records:
-    rows = RunDecision.objects.filter(run=run).order_by("n")
-    return rows.values_list("data", flat=True).iterator(chunk_size=BATCH)
+    """In order of time; ``policy`` says whose line it is, the active one's or the shadow's."""
+    traces = (_decided(run, shadow=shadow) for shadow in (False, True))
+    return heapq.merge(*traces, key=lambda line: line["at"])
+
+
+def _decided(run: Run, *, shadow: bool) -> Iterator[dict[str, Any]]:
+    rows = RunDecision.objects.filter(run=run, shadow=shadow).order_by("n")
+    policy = "shadow" if shadow else "active"
+    for data in rows.values_list("data", flat=True).iterator(chunk_size=BATCH):
+        yield {**data, "policy": policy}
 
 
 @page()

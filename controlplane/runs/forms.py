@@ -17,15 +17,18 @@ from controlplane.teams.models import Team
 from documents.fields import FieldInfo, describe
 from documents.problem import DocumentError, Problem
 from loadtest.arrivals.base import processes
-from loadtest.scenario import Scenario
+from loadtest.scenario import Limits, Scenario
 
 AS_GIVEN = ("duration_s", "warm_up_s", "drain_s", "seed")
+TIMEOUTS = tuple(info.name for info in describe(Limits))
+SALT = "prompt_salt"
 DEFAULT_PROCESS = "poisson"
 REFERENCES = {
     "endpoint": "endpoint",
     "policy": "policy_version",
     "workload": "workload",
     "slo": "slo_version",
+    "shadow": "shadow_version",
 }
 """The fields that name the catalogue's parts of a scenario."""
 
@@ -56,11 +59,21 @@ def _number_field(info: FieldInfo, **more: Any) -> forms.Field:
 
 
 class LaunchForm(forms.Form):
-    """Fields of arrival processes carry ``when``: the processes that they belong to."""
+    """Fields of arrival processes carry ``when``: the processes that they belong to.
+
+    ``rare`` are fields that most runs leave as they are; a page may fold them away.
+    """
 
     endpoint = forms.ModelChoiceField(Endpoint.objects.none(), empty_label=None)
     policy_version = VersionField(
         PolicyVersion.objects.none(), label=_("Policy version"), empty_label=None
+    )
+    shadow_version = VersionField(
+        PolicyVersion.objects.none(),
+        label=_("Shadow policy"),
+        required=False,
+        empty_label=_("No shadow"),
+        help_text=_("a second version that sees what the first one sees: recorded, never obeyed"),
     )
     workload = forms.ModelChoiceField(Workload.objects.none(), empty_label=None)
     slo_version = VersionField(
@@ -76,6 +89,9 @@ class LaunchForm(forms.Form):
         for name, rows in (("policy_version", PolicyVersion), ("slo_version", SloVersion)):
             versions = rows.objects.for_team(team).select_related("line")
             self.fields[name].queryset = versions.order_by("line__name", "-number")
+        policies = self.fields["policy_version"].queryset
+        shadows = policies.filter(document__spec__concurrency__isnull=False)
+        self.fields["shadow_version"].queryset = shadows
         self._preselect(team)
         self.fields["process"].choices = [(name, _choice(cls)) for name, cls in known.items()]
         for name, (info, owners) in process_parameters().items():
@@ -89,6 +105,30 @@ class LaunchForm(forms.Form):
             initial = secrets.randbelow(SEEDS) if name == "seed" else initial
             self.fields[name] = _number_field(infos[name], initial=initial)
         self.fields["seed"].help_text = _("fixes the whole schedule")
+        for info in describe(Limits):
+            self.fields[info.name] = _number_field(info, initial=info.default)
+        self.fields[SALT] = forms.CharField(
+            label=_("Prompt salt"),
+            required=False,
+            strip=False,
+            help_text=infos[SALT].help,
+        )
+
+    @property
+    def rare(self) -> list[forms.BoundField]:
+        return [self[name] for name in (*TIMEOUTS, SALT)]
+
+    @property
+    def common(self) -> list[forms.BoundField]:
+        return [field for field in self if field.name not in (*TIMEOUTS, SALT)]
+
+    @property
+    def rare_matter(self) -> bool:
+        """Whether one of the rare fields has a fault, or another value than it has by itself."""
+        return any(
+            field.errors or str(field.value() or "") != str(self.fields[field.name].initial or "")
+            for field in self.rare
+        )
 
     def _preselect(self, team: Team) -> None:
         """The endpoint that was run last, and the newest objectives; a link may say otherwise."""
@@ -102,8 +142,7 @@ class LaunchForm(forms.Form):
         given = self.cleaned_data
         found = {name: given.get(field) for name, field in REFERENCES.items()}
         told = {*self.errors}
-        rest = {"arrivals": self._arrivals(), **_filled(given, AS_GIVEN)}
-        problems = [one for one in faults(found, rest, ()) if self._field(one) not in told]
+        problems = [one for one in faults(found, self._rest(), ()) if self._field(one) not in told]
         self.tell(DocumentError(problems))
         return given
 
@@ -111,12 +150,22 @@ class LaunchForm(forms.Form):
         """What the form asks for; call it when the form is valid."""
         given = self.cleaned_data
         return Launch(
-            given["endpoint"],
-            given["policy_version"],
-            given["workload"],
-            given["slo_version"],
-            {"arrivals": self._arrivals(), **_filled(given, AS_GIVEN)},
+            endpoint=given["endpoint"],
+            policy_version=given["policy_version"],
+            workload=given["workload"],
+            slo_version=given["slo_version"],
+            rest=self._rest(),
+            shadow_version=given["shadow_version"],
         )
+
+    def _rest(self) -> dict[str, Any]:
+        """What the scenario says beside what it names."""
+        given = self.cleaned_data
+        return {
+            "arrivals": self._arrivals(),
+            "timeouts": _filled(given, TIMEOUTS),
+            **_filled(given, (*AS_GIVEN, SALT)),
+        }
 
     def _arrivals(self) -> dict[str, Any]:
         process = self.cleaned_data.get("process")
@@ -134,7 +183,11 @@ class LaunchForm(forms.Form):
     def _field(self, problem: Problem) -> str | None:
         """The field that a problem is about; None when no field is."""
         first, _dot, rest = problem.path.partition(".")
-        name = (rest or "process") if first == "arrivals" else REFERENCES.get(first, first)
+        name = REFERENCES.get(first, first)
+        if first == "arrivals":
+            name = rest or "process"
+        elif first == "timeouts":
+            name = rest
         return name if name in self.fields else None
 
 
@@ -148,7 +201,7 @@ def _filled(given: Mapping[str, Any], names: Any) -> dict[str, Any]:
 
 def initial_from(query: Mapping[str, str]) -> dict[str, str]:
     """What a link to the form may choose beforehand."""
-    known = {*LaunchForm.base_fields, *process_parameters(), *AS_GIVEN}
+    known = {*LaunchForm.base_fields, *process_parameters(), *AS_GIVEN, *TIMEOUTS, SALT}
     return {name: query[name] for name in query if name in known}
 
 
@@ -160,8 +213,10 @@ def choices_of(run: Run) -> dict[str, Any]:
         "policy_version": run.policy_version_id,
         "workload": run.workload_id,
         "slo_version": run.slo_version_id or "",
+        "shadow_version": run.shadow_version_id or "",
         **{
             name: value for name, value in scenario.get("arrivals", {}).items() if value is not None
         },
-        **_filled(scenario, AS_GIVEN),
+        **_filled(scenario, (*AS_GIVEN, SALT)),
+        **_filled(scenario.get("timeouts", {}), TIMEOUTS),
     }

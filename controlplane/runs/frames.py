@@ -6,12 +6,13 @@ made here from the same rows, so they can't disagree.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.utils import timezone
 
-from controlplane.runs import tables, tiles
+from controlplane.runs import shadows, tables, tiles
 from controlplane.runs.board import MOST_ROWS, Board, Table, columns_of
 from controlplane.runs.models import Run
 from controlplane.runs.panels.base import Row, Shown, Source, every
@@ -21,13 +22,15 @@ from measurement.slo import Slo
 Frame = dict[str, Any]
 
 
-def build(
-    run: Run,
-    board: Board,
-    decisions: Iterable[Mapping[str, Any]],
-    *,
-    since: int,
-) -> Frame:
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """Lines of the controller trace that a frame carries: the policy's, and its shadow's."""
+
+    active: Sequence[Mapping[str, Any]] = ()
+    shadow: Sequence[Mapping[str, Any]] = ()
+
+
+def build(run: Run, board: Board, decided: Decided, *, since: int) -> Frame:
     """Everything that changed after ``since``; ``full`` when that is everything there is."""
     slo = slo_of(run)
     shown = {table.source: _counted(run, table) for table in board.tables}
@@ -40,7 +43,8 @@ def build(
         "tiles": tiles.tiles(run, shown["cohorts"], slo),
         "events": _table(board.events, since),
         "cohorts": _table(board.cohorts, since),
-        "decisions": list(decisions)[-MOST_ROWS:],
+        "decisions": list(decided.active)[-MOST_ROWS:],
+        "shadow": shadows.told(run, list(decided.shadow)[-MOST_ROWS:]),
         "summaries": sentences(slo, board, shown),
         "failures": tables.failures(run),
         "tenants": tables.tenants(run, slo.target_for if slo else None),
@@ -76,8 +80,11 @@ def figures(run: Run) -> dict[str, Any]:
     """What the page needs to know once: how each figure looks, and what the columns are."""
     slo = slo_of(run)
     specs = []
+    shadow = run.scenario.get("shadow") is not None
     for panel in every():
         figure = panel.figure(slo)
+        beside = figure.shadow if shadow else None
+        series = [*figure.series, *([beside.line] if beside else [])]
         specs.append(
             {
                 "id": panel.name,
@@ -86,7 +93,8 @@ def figures(run: Run) -> dict[str, Any]:
                 "unit": figure.unit,
                 "source": panel.source,
                 "order": panel.order,
-                "series": [series.to_json() for series in figure.series],
+                "series": [one.to_json() for one in series],
+                "divergence": beside.to_json() if beside else None,
                 "marks": [{"y": mark.y, "label": mark.label} for mark in figure.marks],
                 "y": dict(figure.y),
                 "scale_toggle": figure.scale_toggle,

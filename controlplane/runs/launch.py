@@ -26,7 +26,9 @@ from loadtest.scenario import Scenario
 
 M = TypeVar("M", bound=Model)
 
-REFERENCES = ("endpoint", "policy", "workload", "slo")
+REFERENCES = ("endpoint", "policy", "workload", "slo", "shadow")
+OPTIONAL = ("slo", "shadow")
+"""References that a run may do without."""
 PASSED_ON = ("arrivals", "duration_s", "warm_up_s", "drain_s", "timeouts", "seed", "prompt_salt")
 """Fields of the scenario that a request may set as they are."""
 SEEDS = 2**31
@@ -45,6 +47,7 @@ class Launch:
     workload: Workload
     slo_version: SloVersion | None
     rest: Mapping[str, Any] = field(default_factory=dict)
+    shadow_version: PolicyVersion | None = None
 
     def scenario(self) -> Scenario:
         """The frozen scenario; DocumentError lists every fault, those against caps included."""
@@ -54,9 +57,29 @@ class Launch:
                 "policy": self.policy_version,
                 "workload": self.workload,
                 "slo": self.slo_version,
+                "shadow": self.shadow_version,
             },
             self.rest,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Again(Launch):
+    """A scenario to be run as it was stored, whatever the rows that it names say by now."""
+
+    stored: Mapping[str, Any] = field(default_factory=dict)
+
+    def scenario(self) -> Scenario:
+        """The stored one; DocumentError where its endpoint has moved or allows less by now."""
+        scenario = Scenario.parse(self.stored)
+        now = self.endpoint.base_url
+        if scenario.endpoint.base_url != now:
+            # The key goes with the row: it must not follow an address that the row has left.
+            message = f"has moved to {now} since; use Change it to run there"
+            raise DocumentError([Problem("endpoint", scenario.endpoint.base_url, message)])
+        if problems := over_caps(self.endpoint, scenario):
+            raise DocumentError(problems)
+        return scenario
 
 
 def parse(team: Team, given: object) -> Launch:
@@ -70,8 +93,9 @@ def parse(team: Team, given: object) -> Launch:
         ("policy", _version(PolicyVersion.objects.for_team(team), "policy")),
         ("workload", _row(Workload.objects.for_team(team), "workload")),
         ("slo", _version(SloVersion.objects.for_team(team), "slo")),
+        ("shadow", _version(PolicyVersion.objects.for_team(team), "shadow")),
     ):
-        if name == "slo" and given.get(name) is None:
+        if name in OPTIONAL and given.get(name) is None:
             found[name] = None
             continue
         try:
@@ -82,7 +106,14 @@ def parse(team: Team, given: object) -> Launch:
     if problems:
         known = {problem.path for problem in problems}
         raise DocumentError([*problems, *faults(found, rest, known)])
-    return Launch(found["endpoint"], found["policy"], found["workload"], found["slo"], rest)
+    return Launch(
+        endpoint=found["endpoint"],
+        policy_version=found["policy"],
+        workload=found["workload"],
+        slo_version=found["slo"],
+        rest=rest,
+        shadow_version=found["shadow"],
+    )
 
 
 def faults(
@@ -103,8 +134,10 @@ def _scenario(found: Mapping[str, Any], rest: Mapping[str, Any]) -> Scenario:
     if endpoint:
         names = ("name", "base_url", "model", "kind")
         document["endpoint"] = {name: getattr(endpoint, name) for name in names}
-    for name in ("policy", "workload", "slo"):
+    for name in ("policy", "workload", "slo", "shadow"):
         row = found.get(name)
+        if name == "shadow" and (row is None or not found.get("policy")):
+            continue  # a policy that was not found is told once, and not as the shadow's fault
         document[name] = row.document if row else None
     if endpoint and workload:
         document["tenants"] = tenants(endpoint.team, workload.document.get("tenants") or {})

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,21 @@ class Superseded(RuntimeError):  # noqa: N818 - a state of the run, not a fault
     """Someone else has ended this run."""
 
 
+@dataclass(slots=True)
+class Told:
+    """The lines of one controller trace: how many are stored, and those that are not yet."""
+
+    count: int = 0
+    unstored: list[Message] = field(default_factory=list)
+
+    def stored(self) -> list[dict[str, Any]]:
+        """They are stored now; each with its number."""
+        lines = [{"n": n, **data} for n, data in enumerate(self.unstored, self.count)]
+        self.count += len(lines)
+        self.unstored = []
+        return lines
+
+
 class Ledger:
     """The one writer of a running run. What could not be stored is stored with the next change."""
 
@@ -49,8 +65,7 @@ class Ledger:
         self._board = Board(run.duration_s, warm_up_s=run.warm_up_s)
         self._changed: Changed = {"events": set(), "cohorts": set()}
         self._windows: dict[int, tuple[Window, Message]] = {}
-        self._decisions: list[Message] = []
-        self._decided = 0
+        self._decided, self._shadowed = Told(), Told()
         self._errors = FirstErrors(out_dir / SAMPLES)
         self._values: dict[str, Any] = {"live": {**run.live, "layout": layout()}}
 
@@ -85,7 +100,12 @@ class Ledger:
         self._values["live"] |= told
 
     def hear_decisions(self, message: Message) -> None:
-        self._decisions += message.get("decisions", [])
+        self._decided.unstored += message.get("decisions", [])
+
+    def hear_shadow(self, message: Message) -> None:
+        """What the shadow decided, and how it compares by now."""
+        self._shadowed.unstored += message.get("decisions", [])
+        self._values["live"]["shadow"] = message.get("report")
 
     def hear_signals(self, message: Message) -> None:
         self._values["live"]["signals_missing"] = bool(message.get("missing"))
@@ -129,14 +149,15 @@ class Ledger:
                 raise Superseded
             self._run.refresh_from_db()
             put_windows(self._run, self._windows.values())
-            put_decisions(self._run, self._decisions, start=self._decided)
+            put_decisions(self._run, self._decided)
+            put_decisions(self._run, self._shadowed, shadow=True)
             put_rows(self._run, self._board, self._changed)
-        decisions = [{"n": n, **data} for n, data in enumerate(self._decisions, self._decided)]
-        self._decided += len(decisions)
-        self._windows, self._decisions = {}, []
+        decisions, shadowed = self._decided.stored(), self._shadowed.stored()
+        self._windows = {}
         self._changed = {"events": set(), "cohorts": set()}
         since = self._run.seq - 1
-        self._publish(self._run, frames.build(self._run, self._board, decisions, since=since))
+        told = frames.Decided(decisions, shadowed)
+        self._publish(self._run, frames.build(self._run, self._board, told, since=since))
 
 
 def put_windows(run: Run, windows: Iterable[tuple[Window, Message]]) -> None:
@@ -159,10 +180,11 @@ def put_windows(run: Run, windows: Iterable[tuple[Window, Message]]) -> None:
     )
 
 
-def put_decisions(run: Run, decisions: Iterable[Message], *, start: int) -> None:
-    """Store lines of the controller trace under the run's seq, numbered from ``start``."""
+def put_decisions(run: Run, told: Told, *, shadow: bool = False) -> None:
+    """Store lines of a controller trace under the run's seq."""
     RunDecision.objects.bulk_create(
-        RunDecision(run=run, n=n, seq=run.seq, data=data) for n, data in enumerate(decisions, start)
+        RunDecision(run=run, n=n, seq=run.seq, data=data, shadow=shadow)
+        for n, data in enumerate(told.unstored, told.count)
     )
 
 

@@ -81,6 +81,13 @@ class Run(models.Model):
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+")
     endpoint = models.ForeignKey(Endpoint, on_delete=models.PROTECT, related_name="runs")
     policy_version = models.ForeignKey(PolicyVersion, on_delete=models.PROTECT, related_name="runs")
+    shadow_version = models.ForeignKey(
+        PolicyVersion,
+        on_delete=models.PROTECT,
+        related_name="shadow_runs",
+        null=True,
+        blank=True,
+    )
     slo_version = models.ForeignKey(
         SloVersion, on_delete=models.PROTECT, related_name="runs", null=True, blank=True
     )
@@ -178,16 +185,17 @@ class RunWindow(models.Model):
 
 
 class RunDecision(models.Model):
-    """One line of the controller trace."""
+    """One line of the controller trace: the policy's, or its shadow's, each numbered from 0."""
 
     run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="decisions")
+    shadow = models.BooleanField(default=False)
     n = models.PositiveIntegerField()
     seq = models.PositiveIntegerField()
     data = models.JSONField()
 
     class Meta:
         ordering = ["n"]
-        constraints = [models.UniqueConstraint(fields=["run", "n"], name="decision_once")]
+        constraints = [models.UniqueConstraint(fields=["run", "shadow", "n"], name="decision_once")]
 
     def __str__(self) -> str:
         return f"decision {self.n} of {self.run_id}"

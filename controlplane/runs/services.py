@@ -13,7 +13,7 @@ from controlplane import egress
 from controlplane.audit import services as audit
 from controlplane.queue import enqueue
 from controlplane.runs import live, stored
-from controlplane.runs.launch import Launch
+from controlplane.runs.launch import Again, Launch
 from controlplane.runs.models import Run, Status
 from controlplane.teams.rights import Actor, Right, require
 
@@ -44,6 +44,7 @@ def start(*, actor: Actor, launch: Launch, retry_of: Run | None = None) -> Run:
             policy_version=launch.policy_version,
             slo_version=launch.slo_version,
             workload=launch.workload,
+            shadow_version=launch.shadow_version,
             retry_of=retry_of,
             scenario=document,
             scenario_sha256=sha256,
@@ -56,15 +57,20 @@ def start(*, actor: Actor, launch: Launch, retry_of: Run | None = None) -> Run:
 
 
 def retry(*, actor: Actor, run: Run) -> Run:
-    """A new run of the same scenario, linked to the one that ended; never the same run twice."""
+    """A new run of the very scenario that was stored, linked to the one that ended.
+
+    Never the same run twice. DocumentError where its endpoint would not take it any more.
+    """
     if run.is_live:
         raise StillLive("This run has not ended; cancel it first.")
-    given = run.scenario
-    rest = {
-        name: given[name]
-        for name in ("arrivals", "duration_s", "warm_up_s", "drain_s", "timeouts", "seed")
-    }
-    launch = Launch(run.endpoint, run.policy_version, run.workload, run.slo_version, rest)
+    launch = Again(
+        endpoint=run.endpoint,
+        policy_version=run.policy_version,
+        workload=run.workload,
+        slo_version=run.slo_version,
+        shadow_version=run.shadow_version,
+        stored=run.scenario,
+    )
     return start(actor=actor, launch=launch, retry_of=run)
 
 

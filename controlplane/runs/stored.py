@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.db import transaction
 from django.db.models import F
 
@@ -27,10 +29,17 @@ def board_of(run: Run) -> Board:
 
 def backfill(run: Run, *, since: int) -> frames.Frame:
     """Everything that changed after ``since``, in one frame."""
-    decisions = RunDecision.objects.filter(run=run, seq__gt=since).order_by("-n")
-    newest = decisions.values_list("n", "data")[: frames.MOST_ROWS]
-    told = [{"n": n, **data} for n, data in reversed(newest)]
+    told = frames.Decided(*(_decisions(run, since, shadow=shadow) for shadow in (False, True)))
     return frames.build(run, board_of(run), told, since=since)
+
+
+def _decisions(run: Run, since: int, *, shadow: bool) -> list[dict[str, Any]]:
+    """The newest lines of a trace, in order, each with its number."""
+    if shadow and run.shadow_version_id is None:
+        return []
+    lines = RunDecision.objects.filter(run=run, shadow=shadow, seq__gt=since).order_by("-n")
+    newest = lines.values_list("n", "data")[: frames.MOST_ROWS]
+    return [{"n": n, **data} for n, data in reversed(newest)]
 
 
 def rebuild(run: Run) -> None:

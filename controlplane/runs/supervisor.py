@@ -81,6 +81,11 @@ class Supervisor:
         self._deadlines = deadlines or Deadlines()
         self._budget = budget
         self._clock = clock
+        self._heard_by: dict[str, Callable[[Message], None]] = {
+            "decisions": ledger.hear_decisions,
+            "shadow": ledger.hear_shadow,
+            "signals": ledger.hear_signals,
+        }
         self._heard = Heard()
         now = clock()
         self._began = self._last_heard = self._last_stored = self._last_look = now
@@ -139,10 +144,8 @@ class Supervisor:
         elif kind == "windows":
             self._ledger.hear_windows(message)
             self._store()
-        elif kind == "decisions":
-            self._ledger.hear_decisions(message)
-        elif kind == "signals":
-            self._ledger.hear_signals(message)
+        elif kind in self._heard_by:
+            self._heard_by[kind](message)
         elif kind == "finished":
             self._heard.summary = message.get("summary") or {}
             self._heard.status = str(message.get("status", ""))

@@ -12,7 +12,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from controlplane.runs import frames as frame_module
-from controlplane.runs import services, stored, watchdog
+from controlplane.runs import mixing, services, stored, watchdog
 from controlplane.runs.forms import LaunchForm, choices_of, initial_from
 from controlplane.runs.launch import LONGEST_NUMBER
 from controlplane.runs.models import Run, Status
@@ -77,15 +77,16 @@ def _form(request: HttpRequest, form: LaunchForm, *, status: int) -> HttpRespons
 def preview(request: HttpRequest) -> JsonResponse:
     """What the form as it stands would send, before it is sent."""
     form = LaunchForm(request.POST or request.GET, team=request.team)
-    if form.is_valid():
+    valid = form.is_valid()
+    busy = mixing.warning(request.team, form.cleaned_data.get("endpoint"))
+    if valid:
         try:
             scenario = form.launch().scenario()
-            return JsonResponse(
-                {"duration_s": scenario.duration_s, **preview_of(scenario).to_json()}
-            )
+            drawn = preview_of(scenario).to_json()
+            return JsonResponse({"duration_s": scenario.duration_s, "busy": busy, **drawn})
         except DocumentError as error:
             form.tell(error)
-    return JsonResponse({"errors": form.errors}, status=422)
+    return JsonResponse({"errors": form.errors, "busy": busy}, status=422)
 
 
 @page()
@@ -142,7 +143,12 @@ def retry(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
 
 def _own(request: HttpRequest, run_id: uuid.UUID) -> Run:
     runs = Run.objects.for_team(request.team).select_related(
-        "endpoint", "policy_version__line", "slo_version__line", "workload", "created_by"
+        "endpoint",
+        "policy_version__line",
+        "shadow_version__line",
+        "slo_version__line",
+        "workload",
+        "created_by",
     )
     return get_object_or_404(runs, pk=run_id)
 
@@ -169,4 +175,5 @@ def _page(run: Run, frame: frame_module.Frame) -> dict[str, Any]:
         "failures": frame["failures"],
         "tenants": frame["tenants"],
         "retries": run.retries.all(),
+        "mixed": mixing.beside(run),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any, ClassVar
 
 from loadtest.conclusion import Conclusion
@@ -19,6 +20,7 @@ _LATENCIES = (
     ("E2E, from intended start", "e2e_ms"),
     ("send lag", "send_lag_ms"),
 )
+_WIDTH = 80
 _PERCENTS = ("p50", "p90", "p95", "p99")
 _WORDS = {"pass": "PASS", "fail": "FAIL", "inconclusive": "INCONCLUSIVE", "invalid": "INVALID"}
 
@@ -137,7 +139,8 @@ def _shadow(conclusion: Conclusion) -> list[str]:
     if shadow is None:
         return []
     said = sentences(report, over=True) if report else ["Nothing of it was written down."]
-    return ["", f"Shadow {shadow.name}, never obeyed:", *(f"  {text}" for text in said)]
+    lines = [line for text in said for line in textwrap.wrap(text, _WIDTH - 2)]
+    return ["", f"Shadow {shadow.name}, never obeyed:", *(f"  {line}" for line in lines)]
 
 
 def _percent(share: float | None) -> str:

@@ -4,10 +4,11 @@ import { Chart } from "./chart.js";
 import { say } from "./words.js";
 
 /**
+ * @typedef {{active: string, shadow: string, within: number, color: string}} DivergenceSpec keys of two columns, and the share of the active one by which they may differ
  * @typedef {import("./store.js").Table} Table
  * @typedef {{key: string, label: string, color: string, dash?: string, step?: boolean, fill?: number, d?: number, grey_under_n?: number}} SeriesSpec
  * @typedef {{y: number, label: string, bad?: "above" | "below"}} MarkSpec
- * @typedef {{id: string, title: string, sub: string, unit: string, source: "events" | "cohorts", series: SeriesSpec[], marks?: MarkSpec[], bands?: {low: string, high: string, color: string}[], y?: {min?: number, max?: number}, scale_toggle?: boolean}} Spec
+ * @typedef {{id: string, title: string, sub: string, unit: string, source: "events" | "cohorts", series: SeriesSpec[], marks?: MarkSpec[], bands?: {low: string, high: string, color: string}[], y?: {min?: number, max?: number}, scale_toggle?: boolean, divergence?: DivergenceSpec | null}} Spec
  * @typedef {{range: [number, number], warmUp: number}} View
  */
 
@@ -45,7 +46,20 @@ export class Figure {
       return least == null ? null : n.map((count) => count != null && count < least);
     });
     const bands = (spec.bands ?? []).map((band) => ({ low: table.column(band.low), high: table.column(band.high), color: band.color }));
-    this.chart.draw({ x: table.t.slice(), columns, weak, bands, spans: this.spans(columns, warmUp), range, latest: this.latest() });
+    this.chart.draw({ x: table.t.slice(), columns, weak, bands, divergence: this.divergence(), spans: this.spans(columns, warmUp), range, latest: this.latest() });
+  }
+
+  /** The area between the two lines, wherever they differ by more than they may. */
+  divergence() {
+    const spec = this.spec.divergence;
+    if (!spec) return null;
+    const active = this.table.column(spec.active);
+    const shadow = this.table.column(spec.shadow);
+    const apart = active.map((value, i) => {
+      const other = shadow[i];
+      return value != null && other != null && Math.abs(value - other) > spec.within * value ? [Math.min(value, other), Math.max(value, other)] : [null, null];
+    });
+    return { lower: apart.map(([low]) => low), upper: apart.map(([, high]) => high), color: spec.color };
   }
 
   /** The newest row that will not change: a cohort is still open while an answer of it is out. */

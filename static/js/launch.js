@@ -7,7 +7,7 @@ import { clock, num } from "./numbers.js";
 import { say } from "./words.js";
 
 /** @typedef {{low: number, high: number, count: number}} Bar */
-/** @typedef {{duration_s: number, requests: number | null, prompt_tokens: number | null, output_tokens: number | null, exact: boolean, mean_prompt_tokens: number, mean_output_tokens: number, rate: [number, number][], concurrency: number | null, prompt_lengths: Bar[], output_lengths: Bar[]}} Preview */
+/** @typedef {{duration_s: number, busy: string, requests: number | null, prompt_tokens: number | null, output_tokens: number | null, exact: boolean, mean_prompt_tokens: number, mean_output_tokens: number, rate: [number, number][], concurrency: number | null, prompt_lengths: Bar[], output_lengths: Bar[]}} Preview */
 
 const $ = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
 const form = /** @type {HTMLFormElement} */ ($("launch"));
@@ -71,6 +71,8 @@ function mark(errors) {
     input?.setAttribute("aria-invalid", String(served || found.length > 0));
     if (!served) found.forEach((text) => field.append(h("p", { class: "err", "data-live": true }, icon("bad", 10), text)));
   });
+  const rare = /** @type {HTMLDetailsElement | null} */ (document.getElementById("rare"));
+  if (rare?.querySelector("[data-error]")) rare.open = true;
   const rest = errors.__all__ ?? [];
   if (Object.keys(errors).length) write($("preview-said"), rest.length ? rest.join(" ") : say("previewFix"));
 }
@@ -84,6 +86,8 @@ async function preview() {
     if (answer.status !== 422 && !answer.ok) throw new Error(`HTTP ${answer.status}`);
     const said = await answer.json();
     mark(said.errors ?? {});
+    $("preview-busy").hidden = !said.busy;
+    write($("preview-busy").querySelector("p"), said.busy ?? "");
     if (answer.ok) show(said);
   } catch (error) {
     if (/** @type {Error} */ (error).name === "AbortError") return;

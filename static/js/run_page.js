@@ -75,6 +75,7 @@ function apply(frame) {
   events.take(frame.events);
   cohorts.take(frame.cohorts);
   trace.decisions.take(frame.decisions ?? [], frame.full);
+  trace.takeShadow(frame.shadow, frame.full);
   const news = /** @type {Frame} */ (Object.fromEntries(Object.entries(frame).filter(([, value]) => value != null)));
   latest = { ...latest, ...news, summaries: { ...latest?.summaries, ...frame.summaries } };
   Object.assign(seen, { elapsed: frame.run.elapsed_s ?? 0, duration: frame.run.duration_s, moving: frame.run.status === "running" });

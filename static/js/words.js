@@ -20,7 +20,7 @@ const english = {
   of: "{elapsed} of {duration}", left: "{left} left", over: "draining", secondsShort: "{n} s",
   minutesShort: "{n} min", hoursShort: "{n} h", daysShort: "{n} d",
   pause: "Pause", resume: "Resume",
-  cut: "cut", grow: "growth", undo: "undo", hold: "held", policy: "policy", engine: "engine",
+  cut: "cut", grow: "growth", undo: "undo", hold: "held", policy: "policy", shadow: "shadow", engine: "engine",
   limitTo: "{before} → {after}", decisionAt: "{time} {reason}: {before} → {after}", events: "Events",
   cutCount: "{n} cuts", cutCountOne: "1 cut", growCount: "{n} growths", growCountOne: "1 growth",
   undoCount: "{n} undone", undoCountOne: "1 undone",

@@ -62,6 +62,21 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
+class Beside:
+    """A shadow's line, drawn in a run that has a shadow; where it leaves ``active`` is shaded."""
+
+    line: Series
+    active: str
+    """The key of the line that it is compared with."""
+    within: float
+    """The share of the active value by which the two may differ and still agree."""
+
+    def to_json(self) -> dict[str, Any]:
+        look = {"color": self.line.color, "within": self.within}
+        return {"active": self.active, "shadow": self.line.key, **look}
+
+
+@dataclass(frozen=True, slots=True)
 class Figure:
     """How a panel looks."""
 
@@ -72,6 +87,7 @@ class Figure:
     marks: Sequence[Mark] = ()
     y: Mapping[str, float] = field(default_factory=lambda: {"min": 0})
     scale_toggle: bool = False
+    shadow: Beside | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ import { h, write } from "../dom.js";
 import { clock, num, some } from "../numbers.js";
 import { say } from "../words.js";
 
-/** @typedef {{n?: number, at: number, point?: string, law?: string, before: number, after: number, reason: string, meaning?: string, inputs: Record<string, number | null>}} Decision */
+/** @typedef {{n?: number, at: number, point?: string, law?: string, before: number, after: number, reason: string, meaning?: string, shadow?: boolean, inputs: Record<string, number | null>}} Decision */
 
 const LISTED = 200;
 
@@ -72,7 +72,8 @@ export function listDecisions(body, list, choose, none) {
       if (old) return old;
       const button = h("button", { class: "link", type: "button" }, clock(decision.at));
       button.addEventListener("click", () => choose(decision));
-      const reason = h("td", {}, h("span", { class: "mono" }, decision.reason), h("span", { class: "sub" }, decision.meaning ?? "", decision.meaning ? " " : "", inputs(decision)));
+      const whose = decision.shadow ? h("span", { class: "tag whose" }, say("shadow")) : null;
+      const reason = h("td", {}, whose, h("span", { class: "mono" }, decision.reason), h("span", { class: "sub" }, decision.meaning ?? "", decision.meaning ? " " : "", inputs(decision)));
       const row = h("tr", {}, h("td", { class: "num" }, button), h("td", { class: "n" }, `${num(decision.before)} → `, h("b", {}, num(decision.after))), reason);
       /** @type {any} */ (row).decision = decision;
       return row;

@@ -33,10 +33,21 @@ function fitting(decisions, X) {
 /**
  * @param {HTMLElement} lane
  * @param {any} u the uPlot above it
+ * @param {{name: string, list: Decision[]}[]} rows one for each that decides
+ * @param {(decision: Decision) => void} choose
+ */
+export function drawLane(lane, u, rows, choose) {
+  lane.replaceChildren(...rows.map(({ name, list }) => row(lane, u, name, list, choose)));
+}
+
+/**
+ * @param {HTMLElement} lane
+ * @param {any} u
+ * @param {string} name
  * @param {Decision[]} decisions
  * @param {(decision: Decision) => void} choose
  */
-export function drawLane(lane, u, decisions, choose) {
+function row(lane, u, name, decisions, choose) {
   const { min, max } = u.scales.x;
   const offset = u.over.getBoundingClientRect().left - lane.getBoundingClientRect().left;
   const X = (/** @type {number} */ at) => offset + u.valToPos(at, "x");
@@ -58,7 +69,7 @@ export function drawLane(lane, u, decisions, choose) {
     return button;
   });
   if (marks.length) marks[marks.length - 1].tabIndex = 0;
-  lane.replaceChildren(h("div", { class: "lane-row" }, ticks, h("span", { class: "lane-name" }, say("policy")), ...marks));
+  return h("div", { class: "lane-row" }, ticks, h("span", { class: "lane-name" }, say(name)), ...marks);
 }
 
 /** Arrow keys move along the lane, so that it costs one tab stop. @param {HTMLElement} lane */

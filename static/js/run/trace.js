@@ -1,6 +1,7 @@
 // @ts-check
 /** The controller trace: the limit as a step line, its events, and the inputs behind them. */
 import { Chart } from "../chart.js";
+import { write } from "../dom.js";
 import { Figure } from "../figure.js";
 import { num } from "../numbers.js";
 import { say } from "../words.js";
@@ -21,6 +22,9 @@ export class Trace {
   constructor(root, spec, events) {
     this.events = events;
     this.decisions = new Decisions();
+    this.shadow = new Decisions();
+    this.shadowed = Boolean(spec.divergence);
+    this.said = document.getElementById("shadow-said");
     this.body = /** @type {HTMLElement} */ (root.querySelector("tbody"));
     this.lane = /** @type {HTMLElement} */ (root.querySelector(".lane"));
     this.inputs = /** @type {HTMLElement} */ (root.querySelector("#trace-inputs"));
@@ -36,7 +40,19 @@ export class Trace {
 
   /** @param {any} u */
   drawLane(u) {
-    if (this.figure.chart.u === u && u.over.isConnected) drawLane(this.lane, u, this.decisions.list, this.choose);
+    if (this.figure.chart.u === u && u.over.isConnected) drawLane(this.lane, u, this.rows(), this.choose);
+  }
+
+  rows() {
+    const policy = { name: "policy", list: this.decisions.list };
+    return this.shadowed ? [policy, { name: "shadow", list: this.shadow.list }] : [policy];
+  }
+
+  /** @param {{decisions: Decision[], said: string[]} | null | undefined} told of a frame @param {boolean} [anew] */
+  takeShadow(told, anew = false) {
+    if (!told) return;
+    this.shadow.take(told.decisions.map((decision) => ({ ...decision, shadow: true })), anew);
+    write(this.said, told.said.join(" "));
   }
 
   /** @param {Decision} decision */
@@ -51,7 +67,8 @@ export class Trace {
     this.figure.draw(view);
     const said = this.decisions.sentence(view.ended);
     this.figure.chart.summarise(said);
-    listDecisions(this.body, this.decisions.list, this.choose, said);
+    const all = this.shadowed ? [...this.decisions.list, ...this.shadow.list].sort((a, b) => a.at - b.at) : this.decisions.list;
+    listDecisions(this.body, all, this.choose, said);
     this.drawInputs(view.range);
   }
 
