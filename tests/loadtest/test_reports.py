@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import io
 import json
@@ -22,6 +23,7 @@ from loadtest.schedule import WHOLE
 from measurement.histogram import Histogram
 from measurement.outcome import Outcome, TokenSource
 from measurement.sample import Sample
+from schedulers.runtime.shadow import Divergence, ShadowReport
 from tests.loadtest.test_scenario import POLICY, document
 
 
@@ -52,6 +54,20 @@ def conclusion(
     samples = [dataclasses.replace(it, error=error) for it in samples]
     seen = Seen(windows=(), stopped_at=stopped_at, loop_lag=Histogram.of([lag] * 100))
     return conclude(samples, scenario, facts, seen, status)
+
+
+def test_the_table_says_what_came_of_the_shadow() -> None:
+    shadow = copy.deepcopy(POLICY)
+    shadow["metadata"]["name"] = "tight"
+    shadow["spec"]["concurrency"]["limit"] = 8
+    made = conclusion(shadow=shadow)
+    report = ShadowReport(100, 90, Divergence(4.2, 64, 8), would_have_held=7, granted=80)
+    seen = dataclasses.replace(made.seen, shadow=report)
+    said = publishing.render("table", dataclasses.replace(made, seen=seen))
+    assert "Shadow tight, never obeyed:\n  Agreed in 90.0 % of 100 steps; first diverged" in said
+    assert "7 of 80 requests" in said
+    assert "Nothing of it was written down." in publishing.render("table", made)
+    assert "Shadow" not in publishing.render("table", conclusion())
 
 
 def sample(flight: Flight, outcome: Outcome) -> Sample:

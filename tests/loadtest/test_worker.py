@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import fcntl
 import json
 import os
@@ -17,10 +18,11 @@ from typing import Any
 import pytest
 
 from loadtest import facts
-from loadtest.recorder import Recorder, read_samples, read_windows
+from loadtest.recorder import Recorder, read_samples, read_shadow_decisions, read_windows
 from loadtest.recover import NothingLeft, recover
 from loadtest.scenario import Scenario
 from measurement.window import Window, roll_up
+from schedulers.document import Policy
 from tests.engine_process import EngineProcess, engine_process
 from tests.loadtest.test_scenario import POLICY, document
 from tests.measurement.builders import answered
@@ -228,6 +230,31 @@ def test_a_killed_run_is_recovered_with_all_it_had_measured(
     assert summary["outcomes"]["cancelled"] > 0
     assert "lost" in summary["notes"][0]
     reconcile(it.out, summary)
+
+
+def test_a_shadow_is_told_each_second_written_down_and_found_again_after_a_crash(
+    engine: EngineProcess, tmp_path: Path
+) -> None:
+    tight = copy.deepcopy(POLICY)
+    tight["metadata"]["name"] = "tight"
+    tight["spec"]["concurrency"] = {"law": "aimd", "min": 1, "initial": 2, "max": 8}
+    with worker(scenario(engine, shadow=tight), tmp_path) as it:
+        told = it.until("shadow", times=3)
+        it.until("windows", times=2)
+        it.process.kill()
+        it.process.wait(timeout=10)
+    assert told["report"]["steps"] > 0
+    windows = [w for m in it.messages if m["type"] == "windows" for w in m["windows"]]
+    assert all(1 <= window["events"]["shadow_limit"] <= 8 for window in windows)
+    decided = [d for m in it.messages if m["type"] == "shadow" for d in m["decisions"]]
+    kept = list(read_shadow_decisions(it.out))
+    assert decided
+    assert kept[: len(decided)] == decided
+    shadow = recover(it.out)["shadow"]
+    assert shadow["sha256"] == Policy.parse(tight).sha256
+    assert shadow["report"]["steps"] >= told["report"]["steps"]
+    assert (shadow["report"]["diverged"]["active"], shadow["report"]["agreement"]) == (64, 0.0)
+    assert "forecasts nothing" in shadow["cannot_know"]
 
 
 @pytest.mark.parametrize("closed", [False, True])

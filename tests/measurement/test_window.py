@@ -204,6 +204,22 @@ def test_a_limit_holds_until_the_next_and_a_late_one_up_to_there() -> None:
     assert [w.events.limit for w in fold.changed(5.0)] == [20, 20]
 
 
+def test_a_shadows_limit_holds_as_the_policys_does_and_is_absent_without_one() -> None:
+    fold = WindowFold()
+    for at, n in ((0.1, 8), (2.5, 16)):
+        fold.limit(at, n)
+        fold.shadow_limit(at, 2 * n)
+    windows = fold.changed(4.0)
+    assert [w.events.shadow_limit for w in windows] == [16, 16, 32, 32]
+    fold.shadow_limit(1.5, 12)
+    assert [(w.events.limit, w.events.shadow_limit) for w in fold.changed(4.0)] == [(8, 12)]
+    [whole] = roll_up(windows, 4.0)
+    assert Window.from_json(whole.to_json()).events.shadow_limit == 32
+    bare = WindowFold()
+    bare.limit(0.1, 8)
+    assert all("shadow_limit" not in w.to_json()["events"] for w in bare.changed(2.0))
+
+
 def test_a_missing_poll_of_the_engine_is_a_gap() -> None:
     fold = WindowFold()
     fold.signals(0.5, 4, 1, 0.25)

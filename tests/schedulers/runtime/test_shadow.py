@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import json
 from typing import Any
 
 import pytest
@@ -42,6 +43,21 @@ def test_a_shadow_of_the_same_law_agrees_at_every_step(
     assert beside.report.agreement == 1.0
     assert beside.report.diverged is None
     assert beside.report.steps == len(history)
+
+
+@given(
+    counts=st.lists(st.integers(0, 10**6), min_size=6, max_size=6),
+    diverged=st.none() | st.builds(Divergence, st.floats(0, 1e6), st.integers(1), st.integers(1)),
+    ends=st.none() | st.integers(1, 9),
+)
+def test_a_report_survives_json(
+    counts: list[int], diverged: Divergence | None, ends: int | None
+) -> None:
+    steps, agreeing, *rest = counts
+    report = ShadowReport(steps, agreeing, diverged, *rest, least=ends, most=ends)
+    told = json.loads(json.dumps(report.to_json()))
+    assert ShadowReport.from_json(told) == report
+    assert told["agreement"] == report.agreement
 
 
 @settings(deadline=None, max_examples=50)
