@@ -26,9 +26,11 @@ from loadtest.scenario import Scenario
 
 M = TypeVar("M", bound=Model)
 
-REFERENCES = ("endpoint", "policy", "workload", "slo", "shadow")
-OPTIONAL = ("slo", "shadow")
-"""References that a run may do without."""
+REFERENCES = ("endpoint", "policy", "workload", "slo")
+"""What decides a run's numbers, by the names of catalogue rows."""
+SHADOW = "shadow"
+"""A reference that changes no number, so whatever only judges goes without it."""
+OPTIONAL = ("slo", SHADOW)
 PASSED_ON = ("arrivals", "duration_s", "warm_up_s", "drain_s", "timeouts", "seed", "prompt_salt")
 """Fields of the scenario that a request may set as they are."""
 SEEDS = 2**31
@@ -86,7 +88,7 @@ def parse(team: Team, given: object) -> Launch:
     """What an API body asks for: catalogue objects by slug, ``slug@version`` or id."""
     if not isinstance(given, Mapping):
         raise DocumentError([Problem("", given, "must be an object of field: value")])
-    problems = list(unknown_keys(given, (*REFERENCES, *PASSED_ON)))
+    problems = list(unknown_keys(given, (*REFERENCES, SHADOW, *PASSED_ON)))
     found: dict[str, Any] = {}
     for name, finder in (
         ("endpoint", _row(Endpoint.objects.for_team(team), "endpoint")),

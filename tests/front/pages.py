@@ -10,7 +10,7 @@ from django import forms
 from django.template.loader import render_to_string
 from django.test import RequestFactory
 
-from tests.front.story import FIGURES, Story
+from tests.front.story import FIGURES, Story, with_shadow
 
 RUN = "0197a3f1-0000-7000-8000-00001974c2e0"
 ASKED = datetime(2026, 1, 1, tzinfo=UTC)
@@ -51,6 +51,7 @@ def a_run(status: str = "running", **more: Any) -> SimpleNamespace:
         "endpoint_id": RUN,
         "policy_version": version("chat-steady", "v14"),
         "policy_version_id": RUN,
+        "shadow_version": None,
         "slo_version": version("chat-interactive", "v3"),
         "slo_version_id": RUN,
         "workload": SimpleNamespace(name="chat-multi-turn"),
@@ -85,7 +86,7 @@ def run_page(
     frame = story.frame(seq, status=status)
     context = {
         "run": a_run(status, **more),
-        "figures": FIGURES,
+        "figures": with_shadow() if story.shadow else FIGURES,
         "frame": frame if first else None,
         "verdict": frame["verdict"],
         "tiles": frame["tiles"],

@@ -11,7 +11,10 @@ import numpy as np
 
 NEEDED = {"p50": 6, "p95": 72, "p99": 368}
 STEP = 10
-EVENTS = ["t", "in_flight", "in_flight_max", "limit", "running", "waiting", "kv_percent"]
+EVENTS = [
+    *("t", "in_flight", "in_flight_max", "limit", "shadow_limit"),
+    *("running", "waiting", "kv_percent"),
+]
 LATENCIES = [f"{name}_p{q}" for name in ("ttft", "tpot", "e2e") for q in (50, 95, 99)]
 COHORTS = [
     *("t", "open", "n", "offered_rps", "sent_rps", "goodput_rps"),
@@ -96,6 +99,20 @@ FIGURES: Json = {
 }
 
 
+def with_shadow() -> Json:
+    """The figures of a run that has a shadow."""
+    line = _line("shadow_limit", "Shadow's limit", "s4", "shadow", step=True)
+    beside = {"active": "limit", "shadow": "shadow_limit", "within": 0.1, "color": "s4"}
+    return FIGURES | {
+        "figures": [
+            figure | {"series": [*LIMIT, line], "divergence": beside}
+            if figure["id"] == "limit"
+            else figure
+            for figure in FIGURES["figures"]
+        ]
+    }
+
+
 @dataclass
 class Story:
     """``seconds`` of a run that lasts ``duration``; metrics were missing from ``stale`` on."""
@@ -104,6 +121,7 @@ class Story:
     duration: int = 1200
     seed: int = 7
     stale: tuple[int, int] = (492, 518)
+    shadow: bool = False
     events: list[Row] = field(default_factory=list)
     cohorts: list[Row] = field(default_factory=list)
     decisions: list[Json] = field(default_factory=list)
@@ -122,7 +140,9 @@ class Story:
             if not hidden:
                 waiting = max(0.0, round((flying - 150) / 6 + draw.standard_normal()))
                 signals = [round(flying - waiting), waiting, round(6 + 0.42 * flying + tide, 2)]
-            self.events.append([t, round(flying, 2), math.ceil(flying) + 1, limit, *signals])
+            shadow = math.floor(limit * (0.95 if t < 300 else 0.7)) if self.shadow else None
+            level = [t, round(flying, 2), math.ceil(flying) + 1, limit, shadow]
+            self.events.append([*level, *signals])
             if (t + 1) % STEP == 0:
                 self.cohorts.append(self._cohort(t + 1 - STEP, rate, flying / 150 * slow, draw))
 
@@ -155,6 +175,13 @@ class Story:
         share = round(100 * (n - missed) / max(n, 1), 3)
         return [t, opened, n, n / STEP, n / STEP, (n - missed) / STEP, *ttft, *tpot, *e2e, share]
 
+    def _shadow(self, since: int, seconds: int) -> Json:
+        """It cuts once, at 300 s, and is asked for nothing else."""
+        cut = {"n": 0, "at": 300.0, "before": 95, "after": 70, "reason": "rtt_inflated"}
+        decided = [cut | {"inputs": {"median": 2.1}}] if since <= 300 < seconds else []
+        said = f"Agreed in 40.0 % of {seconds} steps; first diverged at 300.0 s."
+        return {"decisions": decided, "said": [said], "cannot_know": "It forecasts nothing."}
+
     def frame(self, seq: int, *, since: int = 0, status: str = "running") -> Json:
         """What changed in the seconds from ``since`` to ``seq``; second s is stored as s + 1."""
         seconds = min(seq, self.seconds)
@@ -174,6 +201,7 @@ class Story:
                 "rows": [row for row in self.cohorts if since - STEP <= (row[0] or 0) < seconds],
             },
             "decisions": [one for one in self.decisions if since <= one["at"] < seconds],
+            "shadow": self._shadow(since, seconds) if self.shadow else None,
             "summaries": SENTENCES if seconds >= STEP else {},
             "failures": FAILURES if seconds >= STEP else [],
             "tenants": TENANTS if seconds >= STEP else [],

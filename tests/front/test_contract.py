@@ -9,7 +9,7 @@ from controlplane.runs import tables, tiles
 from controlplane.runs.frames import figures
 from controlplane.runs.models import Run
 from controlplane.runs.panels.base import every
-from tests.front.story import COHORTS, EVENTS, FIGURES, TENANTS, Story
+from tests.front.story import COHORTS, EVENTS, FIGURES, TENANTS, Story, with_shadow
 
 SLO = {
     "apiVersion": "headway/v1",
@@ -55,6 +55,14 @@ def test_a_limit_says_in_its_label_which_side_misses() -> None:
 def test_the_made_up_run_has_the_figures_and_columns_of_a_real_one() -> None:
     assert {figure["id"] for figure in FIGURES["figures"]} == {panel.name for panel in every()}
     assert set(EVENTS) == set(PAGE["event_columns"])
+    real = figures(SimpleNamespace(scenario={"slo": SLO, "shadow": {}}))
+    for page, made_up in ((PAGE, FIGURES), (real, with_shadow())):
+        (one, other) = (
+            next(figure for figure in it["figures"] if figure["id"] == "limit")
+            for it in (page, made_up)
+        )
+        assert other.get("divergence") == one["divergence"]
+        assert [line["key"] for line in other["series"]] == [line["key"] for line in one["series"]]
     assert set(COHORTS) <= set(PAGE["cohort_columns"])
 
 

@@ -63,6 +63,35 @@ def test_a_page_draws_its_first_frame_without_asking(
     assert drawn["columns"][1] == column(story.events[:300], EVENTS, "limit")
 
 
+def test_a_shadow_is_drawn_beside_the_limit_and_shaded_where_they_part(
+    fake: Fake, open_page: Open
+) -> None:
+    beside = Story(seconds=400, shadow=True)
+    serve(fake, beside, seq=200, stored=200, shadow_version=pages.version("tight", "v2"))
+    page = open_page(PATH)
+    connected(page)
+    page.evaluate("document.getElementById('trace').scrollIntoView()")
+    fake.send(*(beside.frame(seq, since=seq - 1) for seq in range(201, 401)))
+    drawn = wait_for_rows(page, "trace-limit", 400)
+    shadow = column(beside.events, EVENTS, "shadow_limit")
+    assert drawn["columns"][2] == shadow
+    shaded = page.evaluate(
+        """async () => {
+          const { charts } = await import("/static/js/chart.js");
+          return charts.get(document.getElementById("trace-limit")).data.divergence;
+        }"""
+    )
+    limits = column(beside.events, EVENTS, "limit")
+    apart = [abs(a - b) > 0.1 * a for a, b in zip(limits, shadow, strict=True)]
+    assert [low is not None for low in shaded["lower"]] == apart
+    assert 0 < sum(apart) < 400
+    assert page.locator(".lane-name").all_inner_texts() == ["policy", "shadow"]
+    assert "first diverged at 300.0 s" in page.locator("#shadow-said").inner_text()
+    page.locator("#trace-limit button", has_text="Table").click()
+    heads = page.locator("#trace-limit th").all_inner_texts()
+    assert heads[-2:] == ["Limit", "Shadow's limit"]
+
+
 def test_a_burst_of_a_thousand_frames_ends_equal_to_what_was_sent(
     fake: Fake, open_page: Open, story: Story
 ) -> None:

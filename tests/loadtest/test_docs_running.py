@@ -58,6 +58,8 @@ def test_every_file_has_its_row() -> None:
         recorder.SAMPLES,
         recorder.WINDOWS,
         recorder.TRACE,
+        recorder.SHADOW,
+        recorder.SHADOW_REPORTS,
         recorder.SUMMARY,
     }
 

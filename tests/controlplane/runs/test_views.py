@@ -25,7 +25,7 @@ from controlplane.teams.rights import Actor
 from loadtest.arrivals.base import processes
 from loadtest.scenario import Scenario
 from loadtest.schedule import Schedule
-from tests.controlplane.runs.conftest import SLO, member
+from tests.controlplane.runs.conftest import POLICY, SLO, member
 from tests.controlplane.runs.test_frames import play
 
 pytestmark = pytest.mark.django_db
@@ -127,8 +127,13 @@ def test_the_link_that_changes_a_run_opens_the_form_that_made_it(
     page: Client, actor: Actor, launch: Launch, arrivals: dict[str, Any], judged: bool
 ) -> None:
     rest = {"arrivals": arrivals, "duration_s": 90, "warm_up_s": 4, "drain_s": 7, "seed": 41}
+    rest |= {"timeouts": {"first_token_s": 12.5, "total_s": 90.0}, "prompt_salt": " same words"}
     slo = launch.slo_version if judged else None
-    run = services.start(actor=actor, launch=replace(launch, slo_version=slo, rest=rest))
+    tight = {**POLICY, "metadata": {"name": "tight"}}
+    tight["spec"] = {"concurrency": {"law": "fixed", "limit": 3}}
+    shadow = lines.save_policy(actor=actor, document=tight).version
+    asked = replace(launch, slo_version=slo, rest=rest, shadow_version=shadow)
+    run = services.start(actor=actor, launch=asked)
     services.cancel(actor=actor, run=run)
     shown = page.get(f"/runs/{run.pk}/").content.decode()
     (link,) = re.findall(r'href="(/runs/new/[^"]*)">Change it', shown)
@@ -139,6 +144,7 @@ def test_the_link_that_changes_a_run_opens_the_form_that_made_it(
     assert again.scenario == run.scenario
     assert again.scenario["arrivals"] == arrivals
     assert again.slo_version == slo
+    assert again.shadow_version == shadow
 
 
 def test_a_good_form_starts_the_run_and_leads_to_it(page: Client, launch: Launch) -> None:
