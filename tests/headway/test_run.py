@@ -319,6 +319,26 @@ def test_a_part_of_another_shape_in_a_scenario_file_is_named(
     assert not out.exists()
 
 
+@pytest.mark.parametrize(
+    ("shadow", "said"),
+    [
+        ("fixed-64", "is the active policy itself"),
+        ("nowhere.yaml", "neither a file nor a built-in"),
+    ],
+)
+def test_a_shadow_that_would_show_nothing_is_refused_by_its_option(
+    shadow: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    words = ["run", "--endpoint", "http://127.0.0.1:9", "--model", "m", "--kind", "openai"]
+    words += ["--rate", "1", "--policy", "fixed-64", "--shadow", shadow, "--out", str(out)]
+    assert main(words) == 20
+    told = capsys.readouterr().err
+    assert told.startswith("headway run: shadow: ")
+    assert said in told
+    assert not out.exists()
+
+
 def test_a_metadata_address_is_refused_with_exit_code_22(tmp_path: Path) -> None:
     ran = headway_run(
         "--endpoint", "http://169.254.169.254", "--model", "m", "--kind", "openai", "--rate", "1",
