@@ -12,7 +12,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from controlplane.runs import shadows, tables, tiles
+from controlplane.runs import mixing, shadows, tables, tiles
 from controlplane.runs.board import MOST_ROWS, Board, Table, columns_of
 from controlplane.runs.models import Run
 from controlplane.runs.panels.base import Row, Shown, Source, every
@@ -39,6 +39,7 @@ def build(run: Run, board: Board, decided: Decided, *, since: int) -> Frame:
         "full": since <= 0,
         "seq": run.seq,
         "run": state(run),
+        "mixed": mixing.now(run),
         "verdict": verdict(run, notes(run)),
         "tiles": tiles.tiles(run, shown["cohorts"], slo),
         "events": _table(board.events, since),

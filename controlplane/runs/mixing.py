@@ -26,6 +26,14 @@ def beside(run: Run) -> Sequence[Run]:
     return others[:MOST_NAMED]
 
 
+def now(run: Run) -> list[dict[str, str]]:
+    """Those that load it while this run does, for its live page: name and address of each."""
+    if not run.is_live:
+        return []
+    others = _at(run.endpoint.base_url, run.team_id).live().exclude(pk=run.pk)
+    return [{"name": _name(it), "url": it.get_absolute_url()} for it in others[:MOST_NAMED]]
+
+
 def warning(team: Team, endpoint: Endpoint | None) -> str:
     """What to know before one more run is sent there; empty when nothing loads it now."""
     if endpoint is None:
@@ -49,4 +57,4 @@ def _at(base_url: str, team_id: object) -> RunQuerySet:
 
 
 def _name(run: Run) -> str:
-    return f"{run.policy_version.line.name} {run.policy_version}, {run.short_id}"
+    return f"{run.policy_version.line.name} {run.policy_version} {run.short_id}"

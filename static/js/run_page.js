@@ -5,6 +5,7 @@ import { h, json, write } from "./dom.js";
 import { Figure } from "./figure.js";
 import { shortcut } from "./keys.js";
 import { Live } from "./live.js";
+import { showMixed } from "./run/mixed.js";
 import { showFailures, showTenants } from "./run/served.js";
 import { showTiles } from "./run/tiles.js";
 import { Trace } from "./run/trace.js";
@@ -55,6 +56,7 @@ function redraw() {
   trace.draw(now);
   if (!latest) return;
   showProgress($("verdict"), latest.run);
+  showMixed($("mixed"), latest.mixed ?? []);
   if (latest.verdict) showVerdict($("verdict"), latest.verdict, latest.run.status);
   if (latest.tiles) showTiles($("tiles"), latest.tiles);
   if (latest.failures) showFailures($("failures"), latest.failures, cohorts.t.length > 0);

@@ -92,6 +92,23 @@ def test_a_shadow_is_drawn_beside_the_limit_and_shaded_where_they_part(
     assert heads[-2:] == ["Limit", "Shadow's limit"]
 
 
+def test_another_run_that_starts_on_the_endpoint_is_named_from_then_on(
+    fake: Fake, open_page: Open, story: Story
+) -> None:
+    serve(fake, story, seq=60, stored=60)
+    page = open_page(PATH)
+    connected(page)
+    notice = page.locator("#mixed")
+    assert not notice.is_visible()
+    other = {"name": "chat-fast v2 0badcafe", "url": "/runs/0/"}
+    fake.send(story.frame(61, since=60) | {"mixed": [other]})
+    notice.wait_for(state="visible", timeout=10_000)
+    fake.send(story.frame(62, since=61) | {"mixed": []}, story.frame(63, since=62))
+    wait_for_rows(page, "figure-in_flight", 63)
+    assert notice.is_visible()
+    assert notice.locator("a").all_inner_texts() == [other["name"]]
+
+
 def test_a_burst_of_a_thousand_frames_ends_equal_to_what_was_sent(
     fake: Fake, open_page: Open, story: Story
 ) -> None:

@@ -225,13 +225,17 @@ def test_a_second_run_on_an_endpoint_is_warned_of_and_named_on_both_pages(
 ) -> None:
     asked = {"endpoint": launch.endpoint.pk}
     busy = page.post("/runs/preview/", asked).json()["busy"]
-    assert busy.startswith(f"Another run is live on this endpoint (steady v1, {shadowed.short_id})")
+    assert busy.startswith(f"Another run is live on this endpoint (steady v1 {shadowed.short_id})")
     other = services.start(actor=actor, launch=launch)
     assert shadowed.short_id in page.get(f"/runs/{other.pk}/").content.decode()
-    assert "Another run is live" not in page.get(f"/runs/{shadowed.pk}/").content.decode()
+    assert 'id="mixed" hidden' in page.get(f"/runs/{shadowed.pk}/").content.decode()
+    assert stored.backfill(shadowed, since=0)["mixed"] == []
     assert services.claim(other.pk)
+    told = stored.backfill(shadowed, since=0)["mixed"]
+    assert [one["url"] for one in told] == [other.get_absolute_url()]
     shown = page.get(f"/runs/{shadowed.pk}/").content.decode()
-    assert "Another run is live on this endpoint." in shown
+    assert 'id="mixed">' in shown
+    assert "Another run on this endpoint at the same time." in shown
     assert str(other.pk) in shown
 
 
@@ -242,7 +246,7 @@ def test_a_run_that_began_after_another_ended_is_not_mixed_with_it(
     other = services.start(actor=actor, launch=launch)
     assert services.claim(other.pk)
     for run in (shadowed, other):
-        assert 'id="mixed"' not in page.get(f"/runs/{run.pk}/").content.decode()
+        assert 'id="mixed" hidden' in page.get(f"/runs/{run.pk}/").content.decode()
     assert page.post("/runs/preview/", {"endpoint": launch.endpoint.pk}).json()["busy"] != ""
 
 
