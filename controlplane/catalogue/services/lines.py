@@ -35,10 +35,12 @@ class Kind(Generic[L, V]):
     line: type[L]
     version: type[V]
     parse: Callable[[object], Mapping[str, Any]]
+    lineage: bool = False
+    """Whether its versions say which one they were made from."""
 
 
 _SLO = Kind("slo", Slo, SloVersion, documents.parse_slo)
-_POLICY = Kind("policy", Policy, PolicyVersion, documents.parse_policy)
+_POLICY = Kind("policy", Policy, PolicyVersion, documents.parse_policy, lineage=True)
 
 
 def save_slo(
@@ -49,14 +51,27 @@ def save_slo(
 
 
 def save_policy(
-    *, actor: Actor, document: object, line: Policy | None = None, guard: Guard = unguarded
+    *,
+    actor: Actor,
+    document: object,
+    line: Policy | None = None,
+    guard: Guard = unguarded,
+    based_on: int | None = None,
 ) -> Saved[Policy, PolicyVersion]:
-    """A new policy, or with ``line`` its next version; an equal document adds none."""
-    return save(_POLICY, actor, line, document, guard)
+    """A new policy, or with ``line`` its next version; a document equal to the newest adds none.
+
+    ``based_on`` is the number of the version that its author began with; the newest unless said.
+    """
+    return save(_POLICY, actor, line, document, guard, based_on)
 
 
 def save(
-    kind: Kind[L, V], actor: Actor, line: L | None, given: object, guard: Guard = unguarded
+    kind: Kind[L, V],
+    actor: Actor,
+    line: L | None,
+    given: object,
+    guard: Guard = unguarded,
+    based_on: int | None = None,
 ) -> Saved[L, V]:
     """The next version of the line, or a new line with its first; an equal document adds none."""
     verb = f"create_{kind.noun}" if line is None else f"change_{kind.noun}"
@@ -78,6 +93,7 @@ def save(
             if latest.sha256 == documents.digest(document):
                 return Saved(line, latest, new=False)
             before, number = latest.document, latest.number + 1
+            based_on = based_on or latest.number
         line.description = str((document.get("metadata") or {}).get("description", ""))[:400]
         line.save()
         version = kind.version.objects.create(
@@ -86,9 +102,16 @@ def save(
             document=document,
             sha256=documents.digest(document),
             created_by=actor.user,
+            **({"based_on": based_on} if kind.lineage else {}),
         )
         note(actor, verb, line, before=before, after=document, version=number)
     return Saved(line, version, new=True)
+
+
+def equal(line: Policy, document: object) -> PolicyVersion | None:
+    """The line's newest version that says the same already; DocumentError if it can't be read."""
+    digest = documents.digest(documents.parse_policy(document))
+    return line.versions.filter(sha256=digest).order_by("-number").first()
 
 
 def _renamed(noun: str, name: str) -> str:
