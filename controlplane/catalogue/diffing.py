@@ -1,4 +1,4 @@
-"""What differs between two policy documents, parameter by parameter, told in the laws' own words."""
+"""What differs between two policy documents, parameter by parameter, in the laws' own words."""
 
 from __future__ import annotations
 

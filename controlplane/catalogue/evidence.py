@@ -60,13 +60,6 @@ class Figure:
     n_before: int
     n_after: int
 
-    @property
-    def difference(self) -> float | None:
-        """From before to after, in the figure's unit; None unless both are known."""
-        if self.before is None or self.after is None:
-            return None
-        return self.after - self.before
-
 
 @dataclass(frozen=True, slots=True)
 class Pair:

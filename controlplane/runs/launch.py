@@ -205,9 +205,7 @@ def _version(rows: VersionQuerySet[M], noun: str) -> Any:
     return find
 
 
-def _by_alias(
-    rows: VersionQuerySet[M], line: str, alias: str, name: str
-) -> VersionQuerySet[M]:
+def _by_alias(rows: VersionQuerySet[M], line: str, alias: str, name: str) -> VersionQuerySet[M]:
     """What the alias points at as the run is asked for; the run keeps the version itself."""
     found = rows.filter(line__slug=line, aliases__name=alias)
     versions = rows.filter(line__slug=line)

@@ -28,6 +28,15 @@ class Saved(Generic[L, V]):
 
 
 @dataclass(frozen=True, slots=True)
+class Proposal:
+    """A policy's next document before it is saved; ``equal`` is the version that says the same."""
+
+    document: Mapping[str, Any]
+    sha256: str
+    equal: PolicyVersion | None
+
+
+@dataclass(frozen=True, slots=True)
 class Kind(Generic[L, V]):
     """A sort of line: its rows, and the parser that makes a document canonical."""
 
@@ -76,10 +85,8 @@ def save(
     """The next version of the line, or a new line with its first; an equal document adds none."""
     verb = f"create_{kind.noun}" if line is None else f"change_{kind.noun}"
     may_write(actor, verb, kind.noun, line.name if line else "")
-    document = dict(kind.parse(given))
+    document = _parsed(kind, line, given)
     name = documents.name_of(document)
-    if line is not None and name != line.name:
-        raise DocumentError([Problem("metadata.name", name, _renamed(kind.noun, line.name))])
     with transaction.atomic():
         before = None
         if line is None:
@@ -108,10 +115,21 @@ def save(
     return Saved(line, version, new=True)
 
 
-def equal(line: Policy, document: object) -> PolicyVersion | None:
-    """The line's newest version that says the same already; DocumentError if it can't be read."""
-    digest = documents.digest(documents.parse_policy(document))
-    return line.versions.filter(sha256=digest).order_by("-number").first()
+def propose(line: Policy, given: object) -> Proposal:
+    """What saving would store, with nothing written; DocumentError as ``save_policy`` has it."""
+    document = _parsed(_POLICY, line, given)
+    digest = documents.digest(document)
+    equal = line.versions.filter(sha256=digest).order_by("-number").first()
+    return Proposal(document, digest, equal)
+
+
+def _parsed(kind: Kind[L, V], line: L | None, given: object) -> dict[str, Any]:
+    """The canonical document, under the name that its line has."""
+    document = dict(kind.parse(given))
+    name = documents.name_of(document)
+    if line is not None and name != line.name:
+        raise DocumentError([Problem("metadata.name", name, _renamed(kind.noun, line.name))])
+    return document
 
 
 def _renamed(noun: str, name: str) -> str:
