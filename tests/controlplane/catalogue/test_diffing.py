@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from controlplane.catalogue.diffing import Kind, parameter_diff, parameters_kept
@@ -66,6 +66,7 @@ documents = st.recursive(
 )
 
 
+@settings(deadline=None)  # the first call imports every law
 @given(a=documents, b=documents)
 def test_applied_to_the_first_a_diff_gives_the_second(
     a: Mapping[str, Any], b: Mapping[str, Any]
