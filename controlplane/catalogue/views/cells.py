@@ -55,7 +55,7 @@ def value_text(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int | float):
-        return f"{value:,}".replace("-", "−")
+        return f"{value:,.15g}".replace("-", "−")
     if isinstance(value, list):
         return ", ".join(value_text(one) for one in value)
     return str(value)

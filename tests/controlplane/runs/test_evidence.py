@@ -159,3 +159,12 @@ def test_a_version_is_used_by_the_gates_that_would_run_it_now(
     aliases.move(actor=actor, line=line, name="stable", to=second)
     assert evidence.uses(first) == []
     assert [one.noun for one in evidence.uses(second)] == ["Gate"]
+
+
+def test_the_launch_form_says_which_version_an_alias_points_at(
+    actor: Actor, launch: Launch, second: PolicyVersion, page_as: Callable[[Actor], Client]
+) -> None:
+    aliases.move(actor=actor, line=second.line, name="stable", to=launch.policy_version)
+    form = page_as(actor).get("/runs/new/").context["form"]
+    labels = [str(label) for _value, label in form.fields["policy_version"].choices]
+    assert labels == ["steady v2", "steady v1 (stable)"]
