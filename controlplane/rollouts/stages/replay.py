@@ -1,0 +1,104 @@
+"""Model and load test: both versions are asked the same, by a comparison of their own."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from types import MappingProxyType
+
+from controlplane.catalogue.models import Endpoint
+from controlplane.comparisons import services as comparisons
+from controlplane.comparisons.models import Comparison
+from controlplane.rollouts.history import SYSTEM
+from controlplane.rollouts.machine import Finding
+from controlplane.rollouts.models import Rollout, StageRun
+from controlplane.rollouts.stage_documents import LoadTestStage, ModelStage
+from controlplane.rollouts.stages.base import Found, late, seed_of, stage_of
+from controlplane.runs.models import LIVE, Status
+from controlplane.teams.models import Team
+from documents.problem import DocumentError, Problem
+
+FINDINGS = MappingProxyType(
+    {
+        "pass": Finding.PASS,
+        "harm": Finding.HARM,
+        "inconclusive": Finding.INCONCLUSIVE,
+        "invalid": Finding.INVALID,
+    }
+)
+
+
+class ReplayRunner:
+    """The comparison is its evidence, and has a page of its own."""
+
+    def enter(self, rollout: Rollout, run: StageRun, now: datetime) -> None:  # noqa: ARG002
+        ask = ask_of(rollout, run)
+        run.comparison = comparisons.start_for(team=rollout.team, by=SYSTEM, ask=ask)
+        run.save(update_fields=["comparison"])
+
+    def look(self, rollout: Rollout, run: StageRun, now: datetime) -> Found | None:
+        comparison = run.comparison
+        if comparison is None:
+            return Found(Finding.INVALID, "Its comparison is gone.", 0)
+        if comparison.status in LIVE:
+            return _late(comparison) if late(rollout, run, now) else None
+        if comparison.status != Status.DONE:
+            why = comparison.reason or "no reason was given"
+            word = comparison.get_status_display().lower()
+            return Found(Finding.INVALID, f"Its comparison is {word}: {why}", 0, _facts(comparison))
+        finding = FINDINGS.get(comparison.outcome, Finding.INVALID)
+        because = comparison.because or "Its comparison ended without a verdict."
+        return Found(finding, because, 0, _facts(comparison))
+
+    def leave(self, rollout: Rollout, run: StageRun, now: datetime) -> None:
+        """It has ended by itself."""
+
+    def stop(self, rollout: Rollout, run: StageRun, reason: str) -> None:  # noqa: ARG002
+        if run.comparison is not None and run.comparison.status in LIVE:
+            comparisons.cancel_by_system(by=SYSTEM, comparison=run.comparison, reason=reason)
+
+
+def ask_of(rollout: Rollout, run: StageRun) -> comparisons.Ask:
+    """What is asked of the comparison."""
+    stage = stage_of(rollout, run)
+    if not isinstance(stage, ModelStage | LoadTestStage) or rollout.workload is None:
+        raise DocumentError([Problem("workload", None, "is gone; propose the rollout anew")])
+    where, endpoints = "model", ()
+    if isinstance(stage, LoadTestStage):
+        endpoints = endpoints_of(rollout.team, stage)
+        where = "endpoints" if endpoints else "engines"
+    profile = stage.profile if isinstance(stage, ModelStage) else None
+    return comparisons.Ask(
+        baseline=rollout.baseline_version,
+        candidate=rollout.candidate_version,
+        slo_version=rollout.slo_version,
+        workload=rollout.workload,
+        where=where,
+        endpoints=endpoints,
+        arrivals=dict(stage.arrivals),
+        blocks=stage.blocks,
+        block_s=stage.block_s,
+        margins=dict(stage.margins),
+        seed=seed_of(rollout, run),
+        stages=rollout.document.comparing,
+        **({"profile": profile} if profile else {}),
+    )
+
+
+def endpoints_of(team: Team, stage: LoadTestStage) -> tuple[Endpoint, ...]:
+    """The two that the plan names; DocumentError for one that the team has not."""
+    known = {one.slug: one for one in Endpoint.objects.for_team(team)}
+    missing = [slug for slug in stage.endpoints if slug not in known]
+    if missing:
+        message = "this team has no such endpoint"
+        raise DocumentError([Problem("endpoints", missing, message)])
+    return tuple(known[slug] for slug in stage.endpoints)
+
+
+def _late(comparison: Comparison) -> Found:
+    because = "Inconclusive because its comparison had not ended by the stage's deadline."
+    return Found(Finding.INCONCLUSIVE, because, 0, _facts(comparison))
+
+
+def _facts(comparison: Comparison) -> dict[str, object]:
+    """Its own rows have the rest."""
+    return {"comparison": str(comparison.pk), "verdict": comparison.verdict}
