@@ -6,7 +6,7 @@ from django.urls import URLPattern, path, re_path
 from drf_spectacular.views import SpectacularAPIView
 
 from controlplane.api import catalogue as kinds
-from controlplane.api import gates, runs
+from controlplane.api import gates, policies, runs
 from controlplane.api import serializers as given
 from controlplane.api.authentication import BearerAuthentication, PageSession
 from controlplane.api.base import Nowhere
@@ -49,6 +49,14 @@ urlpatterns = [
     *_versions(kinds.SloKind, "slos"),
     *_kind(kinds.PolicyKind, given.DocumentIn, "policies"),
     *_versions(kinds.PolicyKind, "policies"),
+    path("policies/<str:ref>/aliases", policies.Aliases.as_view(), name="policy-aliases"),
+    path("policies/<str:ref>/aliases/<str:name>", policies.OneAlias.as_view(), name="policy-alias"),
+    path(
+        "policies/<str:ref>/aliases/<str:name>/history",
+        policies.AliasHistory.as_view(),
+        name="policy-alias-history",
+    ),
+    path("policies/<str:ref>/diff", policies.PolicyDiff.as_view(), name="policy-diff"),
     *_kind(gates.GateKind, given.DocumentIn, "gates"),
     *_versions(gates.GateKind, "gates"),
     path("gates/<str:ref>/runs", gates.GateRuns.as_view(), name="gate-runs"),

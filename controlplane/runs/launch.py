@@ -60,7 +60,10 @@ class Launch:
 
 
 def parse(team: Team, given: object) -> Launch:
-    """What an API body asks for: catalogue objects by slug, ``slug@version`` or id."""
+    """What an API body asks for: catalogue objects by slug, ``slug@version`` or id.
+
+    A policy's version may be named by its alias: ``chat@stable``.
+    """
     if not isinstance(given, Mapping):
         raise DocumentError([Problem("", given, "must be an object of field: value")])
     problems = list(unknown_keys(given, (*REFERENCES, *PASSED_ON)))
@@ -83,6 +86,12 @@ def parse(team: Team, given: object) -> Launch:
         known = {problem.path for problem in problems}
         raise DocumentError([*problems, *faults(found, rest, known)])
     return Launch(found["endpoint"], found["policy"], found["workload"], found["slo"], rest)
+
+
+def policy_version(team: Team, ref: object) -> PolicyVersion:
+    """The team's version that ``slug``, ``slug@3``, ``slug@stable`` or an id names now."""
+    found: PolicyVersion = _version(PolicyVersion.objects.for_team(team), "policy")(ref)
+    return found
 
 
 def faults(
@@ -183,6 +192,8 @@ def _version(rows: VersionQuerySet[M], noun: str) -> Any:
             found = rows.filter(line__slug=line)
         elif number.isascii() and number.isdecimal() and len(number) <= LONGEST_NUMBER:
             found = rows.filter(line__slug=line, number=int(number))
+        elif noun == "policy" and not number.isdecimal():
+            found = _by_alias(rows, line, number, name)
         else:
             wanted = f"the version after @ must be a number of at most {LONGEST_NUMBER} digits"
             raise DocumentError([Problem(noun, name, wanted)])
@@ -192,6 +203,18 @@ def _version(rows: VersionQuerySet[M], noun: str) -> Any:
         return row
 
     return find
+
+
+def _by_alias(rows: VersionQuerySet[M], line: str, alias: str, name: str) -> VersionQuerySet[M]:
+    """What the alias points at as the run is asked for; the run keeps the version itself."""
+    found = rows.filter(line__slug=line, aliases__name=alias)
+    versions = rows.filter(line__slug=line)
+    if versions.exists() and not found.exists():
+        have = sorted(set(versions.exclude(aliases=None).values_list("aliases__name", flat=True)))
+        remedy = f"its aliases: {', '.join(have)}" if have else "it has none yet"
+        message = f"the policy {line} has no alias {alias!r}; {remedy}, or give a version's number"
+        raise DocumentError([Problem("policy", name, message)])
+    return found
 
 
 def _is_id(text: str) -> bool:

@@ -19,6 +19,16 @@ KINDS = {"policies": "policy", "slos": "slo", "workloads": "workload", "tenants"
 KINDS |= {"endpoints": "endpoint"}
 
 
+CHANGE = {
+    "path": "spec.concurrency.smoothing_window_requests",
+    "before": "32",
+    "after": "64",
+    "kind": "changed",
+    "unit": "requests",
+    "help": "over how many answers the latency is smoothed",
+}
+
+
 class Version(SimpleNamespace):
     def __str__(self) -> str:
         return f"v{self.number}"
@@ -54,7 +64,7 @@ def version_page() -> str:
         "back": "catalogue:policies",
         "version": after,
         "before": before,
-        "changes": [("spec.concurrency.smoothing_window_requests", 32, 64)],
+        "changes": [CHANGE],
         "yaml": as_yaml(POLICY),
     }
     return rendered("catalogue/version.html", "/", context)

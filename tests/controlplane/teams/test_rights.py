@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from controlplane.audit.models import AuditEntry
+from controlplane.teams.members import set_role
 from controlplane.teams.models import ApiToken, Membership, Role, User
 from controlplane.teams.rights import Actor, Denied, Right, require
-from controlplane.teams.services import set_role
 
 TABLE = {
     "viewer": {"read"},
