@@ -12,7 +12,7 @@ from datetime import datetime
 from django.db import transaction
 from django.utils import timezone
 
-from controlplane.gateways import services as gateways
+from controlplane.gateways.changing import Moved
 from controlplane.rollouts import approving, machine
 from controlplane.rollouts.machine import Finding, Phase
 from controlplane.rollouts.models import FreezeWindow, Rollout, StageRun
@@ -32,8 +32,8 @@ def tick(now: datetime | None = None) -> int:
     for rollout_id in list(Rollout.objects.live().values_list("pk", flat=True)):
         try:
             moved += advance(rollout_id, now or timezone.now())
-        except gateways.Conflict as conflict:  # somebody was faster; the next pass sees what is
-            log.info("rollout %s: %s", rollout_id, conflict)
+        except Moved:  # somebody changed the gateway this moment; the next pass sees what is
+            log.info("rollout %s: its gateway has just moved", rollout_id)
     return moved
 
 

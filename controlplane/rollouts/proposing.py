@@ -160,7 +160,7 @@ def _below(place: int, find: Callable[[], T]) -> T:
 
 def _against(gateway: Gateway, plan: RolloutPlan) -> Iterator[Problem]:
     """What the gateway can't do for this plan."""
-    lanes = list(gateway.lanes.all())
+    lanes = list(gateway.lanes)
     if gateway.slo_version is None:
         yield Problem("gateway", gateway.slug, "has no SLO, so that nothing says what harm is")
     if len(lanes) < 2:

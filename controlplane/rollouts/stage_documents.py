@@ -136,6 +136,9 @@ class ShadowStage:
     sent_margin: float = parameter(
         default=1.0, minimum=0, maximum=1, help="most of the steps at which it would have sent more"
     )
+    deciding_us: float = parameter(
+        default=1000.0, unit="µs", minimum=0, exclusive_minimum=True, help="most of a step's mean"
+    )
     deadline_s: float | None = _deadline()
     approvals: int = _approvals(0)
     role: str = _role()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from types import MappingProxyType
 
 from controlplane.gateways import reading
@@ -13,6 +13,7 @@ from controlplane.gateways import services as gateways
 from controlplane.rollouts.history import SYSTEM
 from controlplane.rollouts.machine import Finding
 from controlplane.rollouts.models import Rollout, StageRun
+from controlplane.rollouts.pace import LEAST_ANSWERS, pace
 from controlplane.rollouts.plan import USUAL
 from controlplane.rollouts.stage_documents import CanaryStage, deadline_s
 from controlplane.rollouts.stages.base import Found, seed_of, stage_of
@@ -34,7 +35,6 @@ from measurement.slo_parts import Metadata
 
 LEAD_S = 5.0
 """From the change of the gateway's configuration to block 0: two polls of it, and a second."""
-LOOK_BACK = timedelta(minutes=5)
 NEVER = 1e9
 
 _FINDINGS = MappingProxyType(
@@ -46,16 +46,19 @@ class CanaryRunner:
     def enter(self, rollout: Rollout, run: StageRun, now: datetime) -> None:
         stage = stage_of(rollout, run)
         assert isinstance(stage, CanaryStage)  # noqa: S101 - found by its kind
-        pace = reading.pace(rollout.gateway, since=now - LOOK_BACK, until=now)
-        if pace is None:
-            message = "has had no traffic in the last five minutes, so that slots have no length"
+        seen = pace(rollout.gateway, now)
+        if seen is None or not seen.rate:
+            message = (
+                f"had under {LEAST_ANSWERS} answers in the last five minutes: that gives slots no "
+                "length. Send traffic through it, and resume"
+            )
             raise DocumentError([Problem("gateway", rollout.gateway.slug, message)])
-        washout = min(math.ceil(10 * pace.e2e_p99_s) / 10, 3_600.0)
+        washout = min(math.ceil(10 * seen.e2e_p99_s) / 10, 3_600.0)
         length = slot_length(
             washout=washout,
             floor=stage.floor_s,
-            median_e2e=pace.e2e_p50_s,
-            rate=pace.rate * stage.weight,
+            median_e2e=seen.e2e_p50_s,
+            rate=seen.rate * stage.weight,
         )
         lanes = pair_of(rollout)
         canary = gateways.Canary(
@@ -67,6 +70,7 @@ class CanaryRunner:
             slot_s=math.ceil(10 * length) / 10,
             washout_s=washout,
             weight=stage.weight,
+            criteria=stage.criteria or USUAL,
         )
         gateways.set_canary(
             gateway=rollout.gateway, canary=canary, by=SYSTEM, reason=f"canary stage of {rollout}"
@@ -142,7 +146,7 @@ def evidence_of(rollout: Rollout, run: StageRun, now: datetime) -> Evidence:
         rollout.gateway,
         comparison_plan(rollout, run),
         since_revision=setting["revision"],
-        now=now,
+        now=now.timestamp(),
     )
     quiet = silent(rollout, run, now, setting["slot_s"])
     return Evidence(
@@ -162,7 +166,7 @@ def finding_of(verdict: ComparisonVerdict) -> Finding:
 
 def pair_of(rollout: Rollout) -> tuple[str, str]:
     """The two lanes that are compared: the first two of the gateway, in its order."""
-    names = [lane.name for lane in rollout.gateway.lanes.all()]
+    names = list(rollout.gateway.lanes)
     if len(names) < 2:
         message = "needs two equal lanes: arms never share an engine at the same time"
         raise DocumentError([Problem("gateway", rollout.gateway.slug, message)])

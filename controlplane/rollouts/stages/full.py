@@ -9,6 +9,7 @@ from controlplane.gateways import services as gateways
 from controlplane.rollouts.history import SYSTEM
 from controlplane.rollouts.machine import Finding
 from controlplane.rollouts.models import Rollout, StageRun
+from controlplane.rollouts.pace import failures
 from controlplane.rollouts.stage_documents import FullStage
 from controlplane.rollouts.stages.base import Found, elapsed_s, late, stage_of
 from controlplane.rollouts.stages.silence import catching_up, silent
@@ -21,12 +22,13 @@ LEAST_REQUESTS = 20
 
 class FullRunner:
     def enter(self, rollout: Rollout, run: StageRun, now: datetime) -> None:  # noqa: ARG002
-        gateway, reason = rollout.gateway, f"full stage of {rollout}"
-        gateways.set_canary(gateway=gateway, canary=None, by=SYSTEM, reason=reason)
-        gateways.set_active(
-            gateway=gateway, version=rollout.candidate_version, by=SYSTEM, reason=reason
+        gateways.set_active(  # which ends a canary of this very version, under the same revision
+            gateway=rollout.gateway,
+            version=rollout.candidate_version,
+            by=SYSTEM,
+            reason=f"full stage of {rollout}",
         )
-        run.setting = {"revision": gateway.revision}
+        run.setting = {"revision": rollout.gateway.revision}
         run.save(update_fields=["setting"])
 
     def look(self, rollout: Rollout, run: StageRun, now: datetime) -> Found | None:
@@ -39,8 +41,7 @@ class FullRunner:
             return Found(Finding.INVALID, because, 0)
         if stop := _mostly_fails(rollout, run, now):
             return Found(Finding.HARM, stop, 0)
-        seen = reading.seen(rollout.gateway)
-        everywhere = seen.runs(rollout.candidate_version.sha256, run.setting["revision"])
+        everywhere = _everywhere(rollout, run)
         if everywhere and elapsed_s(run, now) >= stage.bake_s:
             because = f"{rollout.candidate_version.line.name} {rollout.candidate_version} serves "
             because += f"on every lane, for {stage.bake_s:g} s without a hard stop."
@@ -58,6 +59,14 @@ class FullRunner:
         """The rollback makes the baseline active again."""
 
 
+def _everywhere(rollout: Rollout, run: StageRun) -> bool:
+    """Whether every live process says that it runs the candidate, and nothing else, on each lane."""
+    seen = reading.seen(rollout.gateway)
+    if seen is None or seen.revision < run.setting["revision"]:
+        return False
+    return set(seen.policies.values()) == {frozenset({rollout.candidate_version.sha256})}
+
+
 def _mostly_fails(rollout: Rollout, run: StageRun, now: datetime) -> str:
     """A hard stop: over half of the requests failed in two windows in a row, since it is active."""
     shares = []
@@ -65,7 +74,7 @@ def _mostly_fails(rollout: Rollout, run: StageRun, now: datetime) -> str:
         until = now - ago * WINDOW
         if until - WINDOW < run.entered_at:
             return ""
-        offered, failed = reading.failures(rollout.gateway, since=until - WINDOW, until=until)
+        offered, failed = failures(rollout.gateway, since=until - WINDOW, until=until)
         if offered < LEAST_REQUESTS or failed <= HARD_STOP_SHARE * offered:
             return ""
         shares.append(100 * failed / offered)

@@ -3,11 +3,13 @@ bake time, no stale signals, no errors, and how far its decisions are from the a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from datetime import datetime
 
 from controlplane.gateways import reading
 from controlplane.gateways import services as gateways
+from controlplane.gateways.reading import ShadowSeen
 from controlplane.rollouts.history import SYSTEM
 from controlplane.rollouts.machine import Finding
 from controlplane.rollouts.models import Rollout, StageRun
@@ -21,7 +23,7 @@ class ShadowRunner:
     def enter(self, rollout: Rollout, run: StageRun, now: datetime) -> None:  # noqa: ARG002
         gateways.set_shadow(
             gateway=rollout.gateway,
-            version=rollout.candidate_version,
+            version_or_none=rollout.candidate_version,
             by=SYSTEM,
             reason=f"shadow stage of {rollout}",
         )
@@ -36,28 +38,50 @@ class ShadowRunner:
         if silent(rollout, run, now):
             because = "Invalid because the gateway's telemetry is stale, and silence is no evidence."
             return Found(Finding.INVALID, because, 0)
-        if faults := reading.faults(rollout.gateway, since=run.entered_at):
-            because = f"Invalid because the gateway reports a fault: {faults[0]}"
-            return Found(Finding.INVALID, because, 0)
         reports = reading.shadow_reports(
-            rollout.gateway, rollout.candidate_version, since=run.entered_at
+            rollout.gateway, rollout.candidate_version, since=run.entered_at.timestamp()
         )
-        return judge_shadow(
-            stage, total(reports), elapsed_s(run, now), over=late(rollout, run, now)
-        )
+        if fault := fault_of(rollout, run, reports):
+            return Found(Finding.INVALID, f"Invalid because {fault}", 0)
+        seen = total(reports)
+        cost = 1e6 * sum(one.deciding_seconds for one in reports) / max(1, seen.steps)
+        over = late(rollout, run, now)
+        return judge_shadow(stage, seen, Spent(elapsed_s(run, now), cost, over=over))
 
     def leave(self, rollout: Rollout, run: StageRun, now: datetime) -> None:  # noqa: ARG002
         gateways.set_shadow(
-            gateway=rollout.gateway, version=None, by=SYSTEM, reason=f"{rollout}: shadow has passed"
+            gateway=rollout.gateway,
+            version_or_none=None,
+            by=SYSTEM,
+            reason=f"{rollout}: shadow has passed",
         )
 
     def stop(self, rollout: Rollout, run: StageRun, reason: str) -> None:
         """The rollback takes the shadow away."""
 
 
-def total(reports: Iterable[ShadowReport]) -> ShadowReport:
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Seconds since it began, and µs that a step of the shadow took on average."""
+
+    elapsed_s: float
+    deciding_us: float = 0.0
+    over: bool = False
+    """Past its deadline."""
+
+
+def fault_of(rollout: Rollout, run: StageRun, reports: Sequence[ShadowSeen]) -> str:
+    """What a gateway process says went wrong since the stage began; empty if nothing did."""
+    for one in reports:
+        if one.fault:
+            return f"the shadow failed on lane {one.lane}: {one.fault}"
+    refused = rollout.gateway.faults.filter(heard_at__gte=run.entered_at).first()
+    return f"the gateway reports {refused.code}: {refused.problems}" if refused else ""
+
+
+def total(reports: Iterable[ShadowSeen]) -> ShadowReport:
     """All lanes and processes together; the first of their divergences."""
-    found = list(reports)
+    found = [one.report for one in reports]
     diverged = [one.diverged for one in found if one.diverged is not None]
     lowest = [one.least for one in found if one.least is not None]
     highest = [one.most for one in found if one.most is not None]
@@ -74,22 +98,26 @@ def total(reports: Iterable[ShadowReport]) -> ShadowReport:
     )
 
 
-def judge_shadow(stage: ShadowStage, seen: ShadowReport, elapsed: float, *, over: bool) -> Found:
+def judge_shadow(stage: ShadowStage, seen: ShadowReport, spent: Spent) -> Found:
     """The report against the stage's margins, once the bake time is over."""
-    evidence = {"report": seen.to_json(), "elapsed_s": round(elapsed, 1)}
+    elapsed = round(spent.elapsed_s, 1)
+    evidence = {
+        "report": asdict(seen) | {"agreement": seen.agreement},
+        "elapsed_s": elapsed,
+        "deciding_us": round(spent.deciding_us, 2),
+    }
     held = seen.would_have_held / seen.granted if seen.granted else 0.0
-    sent = seen.would_have_sent / seen.steps if seen.steps else 0.0
     facts = (
         f"limits agreed at {100 * (seen.agreement or 0.0):.1f} % of {seen.steps:,} steps, "
         f"{100 * held:.1f} % of {seen.granted:,} grants would have been held"
     )
     finding, because = Finding.GOING, f"Baking: {facts}."
     if elapsed >= stage.bake_s and seen.steps >= stage.least_steps:
-        if outside := list(_outside(stage, seen.agreement or 0.0, held, sent)):
+        if outside := list(_outside(stage, seen, spent)):
             finding, because = Finding.INCONCLUSIVE, f"Inconclusive because {outside[0]}; {facts}."
         else:
             finding, because = Finding.PASS, f"Passing because {facts}, within the plan's margins."
-    elif over:
+    elif spent.over:
         because = (
             f"Inconclusive because the candidate had stepped {seen.steps:,} times by the deadline, "
             f"where {stage.least_steps:,} are needed."
@@ -98,10 +126,12 @@ def judge_shadow(stage: ShadowStage, seen: ShadowReport, elapsed: float, *, over
     return Found(finding, because, seen.steps, evidence)
 
 
-def _outside(stage: ShadowStage, agreement: float, held: float, sent: float) -> Iterable[str]:
-    if agreement < stage.agreement:
+def _outside(stage: ShadowStage, seen: ShadowReport, spent: Spent) -> Iterator[str]:
+    if (seen.agreement or 0.0) < stage.agreement:
         yield f"the limits agreed less than the {100 * stage.agreement:g} % that the plan asks for"
-    if held > stage.held_margin:
+    if seen.would_have_held > stage.held_margin * seen.granted:
         yield f"it would have held back more than the {100 * stage.held_margin:g} % of the plan"
-    if sent > stage.sent_margin:
+    if seen.would_have_sent > stage.sent_margin * seen.steps:
         yield f"it would have sent more at over {100 * stage.sent_margin:g} % of the steps"
+    if spent.deciding_us > stage.deciding_us:
+        yield f"a step took it {spent.deciding_us:.0f} µs, where {stage.deciding_us:g} are allowed"
