@@ -52,6 +52,9 @@ INSTALLED_APPS = [
     "controlplane.catalogue",
     "controlplane.runs",
     "controlplane.gates",
+    "controlplane.comparisons",
+    "controlplane.gateways",
+    "controlplane.rollouts",
     "controlplane.dashboard",
     "controlplane.api",
 ]
