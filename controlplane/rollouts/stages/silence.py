@@ -31,4 +31,4 @@ def catching_up(rollout: Rollout, run: StageRun, now: datetime, slot_s: float = 
     if run.awake_since is None or now - run.awake_since > patience(slot_s):
         return False
     heard = reading.last_heard(rollout.gateway)
-    return heard is None or heard <= run.awake_since
+    return heard is None or heard < run.awake_since

@@ -92,7 +92,7 @@ class World:
     def traffic(self, n: int = 400, failed: int = 0, seconds: int = 10, ago: float = 0.0) -> None:
         """Requests that the active version served in the seconds before now, evenly."""
         end = self.now.timestamp() - ago
-        fold = WindowFold(5.0)
+        fold = WindowFold(5.0, start=end - seconds)
         for index in range(n):
             at = end - seconds + index * seconds / n
             fold.offered(index, "acme", at)
