@@ -12,6 +12,7 @@ from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import serializers, status
 from rest_framework.exceptions import APIException
+from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -34,8 +35,14 @@ class TooLarge(APIException):
     default_detail = f"A batch has at most {BODY_BYTES // 2**20} MiB."
 
 
-class BoundedParser(BodyParser):
-    """JSON of a bounded size, refused before it is read whole."""
+class BoundedParser(BaseParser):
+    """JSON of a bounded size, refused before it is read whole.
+
+    No JSONParser itself: to one of those the framework hands a body that it has read already,
+    under the bound of all other bodies.
+    """
+
+    media_type = "application/json"
 
     def parse(
         self,
@@ -46,7 +53,7 @@ class BoundedParser(BodyParser):
         length = (parser_context or {})["request"].META.get("CONTENT_LENGTH") or ""
         if length.isdecimal() and int(length) > BODY_BYTES:
             raise TooLarge
-        return super().parse(_Bounded(stream), media_type, parser_context)
+        return BodyParser().parse(_Bounded(stream), media_type, parser_context)
 
 
 class _Bounded:
