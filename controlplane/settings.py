@@ -32,6 +32,7 @@ if not SEAL_KEYS:
 # Where it runs, and what it may reach.
 DATA_DIR: Path = ENV["HEADWAY_DATA_DIR"]
 EGRESS: tuple[str, ...] = ENV["HEADWAY_EGRESS"]
+GATEWAY_HISTORY_S: int = ENV["HEADWAY_GATEWAY_HISTORY_S"]
 ALLOWED_HOSTS: list[str] = ENV["ALLOWED_HOSTS"]
 ROOT_URLCONF = "controlplane.urls"
 ASGI_APPLICATION = "controlplane.asgi.application"

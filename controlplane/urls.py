@@ -14,6 +14,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("controlplane.dashboard.urls")),
     path("runs/", include("controlplane.runs.urls")),
     path("gates/", include("controlplane.gates.urls")),
+    path("gateways/", include("controlplane.gateways.urls")),
     path("sign-in/", teams.SignIn.as_view(), name="login"),
     path("sign-out/", LogoutView.as_view(), name="logout"),
     path("team/", include("controlplane.teams.urls")),

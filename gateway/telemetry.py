@@ -83,6 +83,7 @@ class Telemetry:
             "decisions": self._decisions(),
             "faults": self._faults(),
             "dropped": self._spool.dropped,
+            "last": last,
         }
         self._spool.add(msgspec.json.encode(batch))
 

@@ -6,7 +6,7 @@ from django.urls import URLPattern, path, re_path
 from drf_spectacular.views import SpectacularAPIView
 
 from controlplane.api import catalogue as kinds
-from controlplane.api import gates, policies, runs
+from controlplane.api import gates, gateways, policies, runs
 from controlplane.api import serializers as given
 from controlplane.api.authentication import BearerAuthentication, PageSession
 from controlplane.api.base import Nowhere
@@ -68,5 +68,7 @@ urlpatterns = [
     path("runs/<uuid:run_id>", runs.OneRun.as_view(), name="run"),
     path("runs/<uuid:run_id>/cancel", runs.CancelRun.as_view(), name="run-cancel"),
     path("runs/<uuid:run_id>/windows", runs.RunWindows.as_view(), name="run-windows"),
+    path("gateways/<str:slug>/config", gateways.Config.as_view(), name="gateway-config"),
+    path("gateways/<str:slug>/telemetry", gateways.Telemetry.as_view(), name="gateway-telemetry"),
     re_path("", Nowhere.as_view(), name="nowhere"),
 ]
