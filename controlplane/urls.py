@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.contrib.auth.views import LogoutView
 from django.urls import URLPattern, URLResolver, include, path, re_path
 
+from controlplane.gateways import routing as gateways
 from controlplane.health import healthz
 from controlplane.runs import routing as runs
 from controlplane.runs.consumers import NoSuchPath
@@ -27,5 +28,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
 # Live frames; each app that has a consumer adds its routing here.
 websocket_urlpatterns: list[URLPattern] = [
     *runs.websocket_urlpatterns,
+    *gateways.websocket_urlpatterns,
     re_path(r"", NoSuchPath.as_asgi()),
 ]

@@ -20,7 +20,7 @@ from controlplane.api.base import TeamView
 from controlplane.api.parsing import BodyParser
 from controlplane.api.problem import Conflict
 from controlplane.api.serializers import ProblemOut
-from controlplane.gateways import batches, feed, ingest
+from controlplane.gateways import batches, feed, ingest, live
 from controlplane.gateways.models import Gateway
 from controlplane.teams.rights import Right
 from documents.problem import DocumentError
@@ -134,5 +134,8 @@ class Telemetry(_Own):
         """Store a batch, once; the answer says up to which number of its stream all is stored."""
         gateway = self.gateway(slug)
         batch, windows = batches.read(self.body(), gateway=gateway.slug)
-        acknowledged, _new = ingest.store(gateway, batch, windows, now=timezone.now())
+        now = timezone.now()
+        acknowledged, new = ingest.store(gateway, batch, windows, now=now)
+        if new:
+            live.tell(gateway, now)
         return Response({"stream": batch.stream, "acknowledged": acknowledged})

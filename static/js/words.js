@@ -41,6 +41,9 @@ const english = {
   rateSaid: "Mean {mean}, at most {most}, counted in steps of {step} s.",
   rate: "Rate", requestsPerSecond: "requests per second", scheduled: "Scheduled", bucket: "Tokens", andMore: "{low} and more",
   promptTokens: "Prompt length", outputTokens: "Output length", requests: "Requests", tokens: "tokens",
+  up: "up", down: "down", unheard: "not heard of", noLanes: "No lane has been reported yet.",
+  shadowed: "shadow", noDecisions: "No decision in the time shown: a fixed limit makes none.",
+  noTraffic: "Nobody asked in the last minutes.", perSecond: "{v} /s", inBlock: "{arm}, block {block}",
   statusChanged: "{word}, {state}. {because}",
 };
 

@@ -16,6 +16,8 @@ from controlplane.catalogue.examples import POLICY, SLO
 from controlplane.catalogue.services import aliases, endpoints, lines, tenants, workloads
 from controlplane.gates.examples import example
 from controlplane.gates.services import save_gate
+from controlplane.gateways import writing as gateways
+from controlplane.gateways.documents import GatewayDocument
 from controlplane.runs.models import Run
 from controlplane.teams.rights import Actor
 from controlplane.teams.services import create_token
@@ -35,7 +37,10 @@ def table(resolver: URLResolver | None = None, space: str = "") -> Iterator[tupl
 
 
 TABLE = dict(table())
-OBJECTS = sorted(name for name, names in TABLE.items() if names & {"pk", "run_id", "ref"})
+BY_SLUG = {"api:gateway-config", "api:gateway-telemetry"}  # `address` has the slug of ours
+OBJECTS = sorted(
+    name for name, names in TABLE.items() if names & {"pk", "run_id", "ref"} or name in BY_SLUG
+)
 PAGES = sorted(name for name in TABLE if not name.startswith("api:") and name not in OPEN)
 API = sorted(name for name in TABLE if name.startswith("api:"))
 
@@ -82,13 +87,20 @@ def owned(operator: Actor) -> dict[str, uuid.UUID]:
         created_by=operator.user,
     )
     document = example(operator.team)
+    told = GatewayDocument(name="g", policy="steady", lanes={"p": ["e"]}, anonymous="t")
+    made["gateway"] = gateways.create_gateway(actor=operator, document=told)
+    made["key"], _ = gateways.make_key(
+        actor=operator, gateway=made["gateway"], tenant=made["tenant"], name="k"
+    )
     made["gate"] = save_gate(actor=operator, document=document).line
     return {word: row.pk for word, row in made.items()}
 
 
 def object_of(name: str, owned: dict[str, uuid.UUID]) -> uuid.UUID:
     """Which object an address is about; an unknown one fails, so that it is added above."""
-    if name.startswith(("runs:", "gates:")):
+    if name == "gateways:key_revoke":
+        return owned["key"]
+    if name.startswith(("runs:", "gates:", "gateways:")):
         return owned[name.partition("s:")[0]]
     (word,) = (word for word in owned if name.partition(":")[2].split("_")[0].split("-")[0] == word)
     return owned[word]
@@ -123,7 +135,7 @@ def test_another_teams_object_does_not_exist(
 ) -> None:
     path = address(name, object_of(name, owned))
     if name.startswith("api:"):
-        scopes = ["read", "catalogue:write", "runs:write"]
+        scopes = ["read", "catalogue:write", "runs:write", "gateway"]
         _token, secret = create_token(actor=stranger, name="x", scopes=scopes, expires_at=None)
         answers = ask_all(Client(), path, Authorization=f"Bearer {secret}")
     else:
@@ -140,7 +152,7 @@ def test_ones_own_object_does(
     page_as: Callable[[Actor], Client],
     api_as: Callable[..., Callable[..., Any]],
 ) -> None:
-    viewer = actor_as("viewer")
+    viewer = actor_as("approver" if name in BY_SLUG else "viewer")
     path = address(name, object_of(name, owned))
     if name.startswith("api:"):
         answer = api_as(viewer)("get", path.removeprefix("/api/v1"))
