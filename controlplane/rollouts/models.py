@@ -93,6 +93,8 @@ class Rollout(models.Model):
     started_at = models.DateTimeField(null=True, blank=True)
     phase_since = models.DateTimeField(auto_now_add=True)
     ended_at = models.DateTimeField(null=True, blank=True)
+    watched_at = models.DateTimeField(null=True, blank=True)
+    """When somebody last looked: frames are made for viewers alone."""
 
     objects = RolloutQuerySet.as_manager()
 
