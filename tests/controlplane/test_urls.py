@@ -87,7 +87,7 @@ def owned(operator: Actor) -> dict[str, uuid.UUID]:
         created_by=operator.user,
     )
     document = example(operator.team)
-    told = GatewayDocument(name="g", policy="steady", lanes={"p": ["e"]}, anonymous="t")
+    told = GatewayDocument(name="g", policy="my-policy", lanes={"p": ["e"]}, anonymous="t")
     made["gateway"] = gateways.create_gateway(actor=operator, document=told)
     made["key"], _ = gateways.make_key(
         actor=operator, gateway=made["gateway"], tenant=made["tenant"], name="k"
