@@ -51,6 +51,7 @@ INSTALLED_APPS = [
     "controlplane.teams",
     "controlplane.catalogue",
     "controlplane.runs",
+    "controlplane.comparisons",
     "controlplane.gates",
     "controlplane.dashboard",
     "controlplane.api",
@@ -127,6 +128,11 @@ CHANNEL_LAYERS = {
 }
 if REDIS_URL.startswith("memory:"):
     CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
+
+# What the watchdog does in each pass, and what `end_runs` stops: modules with sweep() and with
+# stop_all() and any_live(), by name, as the process that runs them is below some of the apps.
+SWEEPS = ["controlplane.runs.watchdog", "controlplane.comparisons.watchdog"]
+SUPERVISED = ["controlplane.runs.services", "controlplane.comparisons.services"]
 
 # People.
 AUTH_USER_MODEL = "teams.User"

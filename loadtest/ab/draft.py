@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,12 +42,10 @@ class Draft:
     arrivals: object = parameter(help="an open-loop arrival process with its parameters")
     slo: object = parameter(help="an SLO document: what makes a request bad")
     where: str = parameter(default=Where.MODEL, choices=tuple(Where), help="what answers")
-    endpoints: list[Any] = parameter(
+    endpoints: Sequence[Any] = parameter(
         default_factory=list, help="two for endpoints, one for switchback"
     )
-    profile: str = parameter(
-        default=profiles.DEFAULT, help="engine profile of model and engines"
-    )
+    profile: str = parameter(default=profiles.DEFAULT, help="engine profile of model and engines")
     blocks: int = parameter(
         default=BLOCKS,
         minimum=LEAST_PLANNED,

@@ -41,7 +41,7 @@ async def carry_out(
 
 
 def loop_of(where: Where) -> Callable[[Coroutine[Any, Any, T]], T]:
-    """Virtual time for the model, the load test's own loop for everything that answers by itself."""
+    """Virtual time for the model; the load test's own loop for whatever answers by itself."""
     return virtual_time.run if where is Where.MODEL else run_fast
 
 

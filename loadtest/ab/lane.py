@@ -1,4 +1,4 @@
-"""One lane: its engine, the limiter in front of it whose law changes by the draw, and its driver."""
+"""One lane: its engine, its driver, and the limiter between, whose law changes by the draw."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -156,7 +156,7 @@ class _Head:
     load: object = parameter()
     block_s: float = parameter(minimum=LEAST_FLOOR, maximum=86_400, unit="s")
     washout_s: float = parameter(minimum=0, maximum=86_400, unit="s")
-    endpoints: list[Any] = parameter(default_factory=list)
+    endpoints: Sequence[Any] = parameter(default_factory=list)
     profile: str = parameter(default=profiles.DEFAULT)
 
 

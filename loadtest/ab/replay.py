@@ -31,8 +31,9 @@ class LaneSchedule(Schedule):
 
     @cached_property
     def instants(self) -> Instants:
-        drawn = super().instants
-        return np.minimum(np.round(drawn * _MICRO), np.floor(self.duration * _MICRO) - 1) / _MICRO
+        last = np.floor(self.duration * _MICRO) - 1
+        found: Instants = np.minimum(np.round(super().instants * _MICRO), last) / _MICRO
+        return found
 
 
 class SwitchbackSchedule(LaneSchedule):
@@ -125,4 +126,3 @@ class Replay:
     @cached_property
     def _by_turn(self) -> Mapping[str, list[Slot]]:
         return {lane: list(self.slots(lane)) for lane in self.lanes}
-

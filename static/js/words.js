@@ -41,6 +41,10 @@ const english = {
   rateSaid: "Mean {mean}, at most {most}, counted in steps of {step} s.",
   rate: "Rate", requestsPerSecond: "requests per second", scheduled: "Scheduled", bucket: "Tokens", andMore: "{low} and more",
   promptTokens: "Prompt length", outputTokens: "Output length", requests: "Requests", tokens: "tokens",
+  gapOfBlocks: "gap of the candidate over the baseline", points: "points", block: "Block",
+  passUnder: "pass under {v}", harmAbove: "harm above {v}", meanGap: "mean", blockGap: "this block",
+  gapSaid: "After {k} of {of} blocks the mean gap is {m} points; as far as one can tell it lies from {low} to {high}.",
+  noBlocks: "No block has ended yet.",
   statusChanged: "{word}, {state}. {because}",
 };
 
