@@ -132,6 +132,10 @@ CHANNEL_LAYERS = {
 if REDIS_URL.startswith("memory:"):
     CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
 
+# What `end_runs` stops: modules with stop_all() and any_live(). The watchdog's sweeps register
+# themselves; see controlplane.sweeping.
+SUPERVISED = ["controlplane.runs.services", "controlplane.comparisons.services"]
+
 # People.
 AUTH_USER_MODEL = "teams.User"
 AUTH_PASSWORD_VALIDATORS = [

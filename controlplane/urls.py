@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.contrib.auth.views import LogoutView
 from django.urls import URLPattern, URLResolver, include, path, re_path
 
+from controlplane.comparisons import routing as comparisons
 from controlplane.gateways import routing as gateways
 from controlplane.health import healthz
 from controlplane.runs import routing as runs
@@ -14,6 +15,7 @@ from controlplane.teams import views as teams
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("controlplane.dashboard.urls")),
     path("runs/", include("controlplane.runs.urls")),
+    path("comparisons/", include("controlplane.comparisons.urls")),
     path("gates/", include("controlplane.gates.urls")),
     path("gateways/", include("controlplane.gateways.urls")),
     path("sign-in/", teams.SignIn.as_view(), name="login"),
@@ -29,5 +31,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
 websocket_urlpatterns: list[URLPattern] = [
     *runs.websocket_urlpatterns,
     *gateways.websocket_urlpatterns,
+    *comparisons.websocket_urlpatterns,
     re_path(r"", NoSuchPath.as_asgi()),
 ]

@@ -6,7 +6,7 @@ from django.urls import URLPattern, path, re_path
 from drf_spectacular.views import SpectacularAPIView
 
 from controlplane.api import catalogue as kinds
-from controlplane.api import gates, gateways, policies, runs
+from controlplane.api import comparisons, gates, gateways, policies, runs
 from controlplane.api import serializers as given
 from controlplane.api.authentication import BearerAuthentication, PageSession
 from controlplane.api.base import Nowhere
@@ -70,5 +70,17 @@ urlpatterns = [
     path("runs/<uuid:run_id>/windows", runs.RunWindows.as_view(), name="run-windows"),
     path("gateways/<str:slug>/config", gateways.Config.as_view(), name="gateway-config"),
     path("gateways/<str:slug>/telemetry", gateways.Telemetry.as_view(), name="gateway-telemetry"),
+    path("comparisons", comparisons.Comparisons.as_view(), name="comparisons"),
+    path("comparisons/<uuid:pk>", comparisons.OneComparison.as_view(), name="comparison"),
+    path(
+        "comparisons/<uuid:pk>/cancel",
+        comparisons.CancelComparison.as_view(),
+        name="comparison-cancel",
+    ),
+    path(
+        "comparisons/<uuid:pk>/blocks",
+        comparisons.ComparisonBlocks.as_view(),
+        name="comparison-blocks",
+    ),
     re_path("", Nowhere.as_view(), name="nowhere"),
 ]

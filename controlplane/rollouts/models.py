@@ -130,6 +130,11 @@ class Rollout(models.Model):
         return machine.Standing(needed, phase, self.stage, self.attempt, self.kept)
 
     @property
+    def status(self) -> str:
+        """Its phase, by the name that a run's live frames know."""
+        return self.phase
+
+    @property
     def is_live(self) -> bool:
         return machine.Phase(self.phase) in machine.LIVE
 

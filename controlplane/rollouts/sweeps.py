@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import datetime
 
 from controlplane import sweeping
-from controlplane.rollouts.advancing import tick
+from controlplane.rollouts import passing
 
 
 def look(now: datetime) -> str:
     """Live rollouts: what time and evidence do to them."""
-    return f"{tick(now)} moved"
+    return f"{passing.once(now)} moved"
 
 
 sweeping.add("rollouts", look)

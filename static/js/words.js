@@ -44,6 +44,10 @@ const english = {
   up: "up", down: "down", unheard: "not heard of", noLanes: "No lane has been reported yet.",
   shadowed: "shadow", noDecisions: "No decision in the time shown: a fixed limit makes none.",
   noTraffic: "Nobody asked in the last minutes.", perSecond: "{v} /s", inBlock: "{arm}, block {block}",
+  gapOfBlocks: "gap of the candidate over the baseline", points: "points", block: "Block",
+  passUnder: "pass under {v}", harmAbove: "harm above {v}", meanGap: "mean", blockGap: "this block",
+  gapSaid: "After {k} of {of} blocks the mean gap is {m} points; as far as one can tell it lies from {low} to {high}.",
+  noBlocks: "No block has ended yet.",
   statusChanged: "{word}, {state}. {because}",
 };
 

@@ -14,6 +14,8 @@ from django.urls import URLResolver, get_resolver, reverse
 from controlplane.catalogue.documents import EndpointDocument, TenantDocument
 from controlplane.catalogue.examples import POLICY, SLO
 from controlplane.catalogue.services import aliases, endpoints, lines, tenants, workloads
+from controlplane.comparisons import services as comparisons
+from controlplane.comparisons.models import Comparison
 from controlplane.gates.examples import example
 from controlplane.gates.services import save_gate
 from controlplane.gateways import writing as gateways
@@ -86,6 +88,7 @@ def owned(operator: Actor) -> dict[str, uuid.UUID]:
         seed=1,
         created_by=operator.user,
     )
+    made["comparison"] = comparison_of(operator, made)
     document = example(operator.team)
     told = GatewayDocument(name="g", policy="my-policy", lanes={"p": ["e"]}, anonymous="t")
     made["gateway"] = gateways.create_gateway(actor=operator, document=told)
@@ -96,11 +99,17 @@ def owned(operator: Actor) -> dict[str, uuid.UUID]:
     return {word: row.pk for word, row in made.items()}
 
 
+def comparison_of(operator: Actor, made: dict[str, Any]) -> Comparison:
+    version = made["policy"].latest
+    parts = (version, version, made["slo"].latest, made["workload"])
+    return comparisons.start(actor=operator, ask=comparisons.Ask(*parts))
+
+
 def object_of(name: str, owned: dict[str, uuid.UUID]) -> uuid.UUID:
     """Which object an address is about; an unknown one fails, so that it is added above."""
     if name == "gateways:key_revoke":
         return owned["key"]
-    if name.startswith(("runs:", "gates:", "gateways:")):
+    if name.startswith(("runs:", "gates:", "gateways:", "comparisons:")):
         return owned[name.partition("s:")[0]]
     (word,) = (word for word in owned if name.partition(":")[2].split("_")[0].split("-")[0] == word)
     return owned[word]
@@ -159,6 +168,7 @@ def test_ones_own_object_does(
     else:
         answer = page_as(viewer).get(path)
     stored_elsewhere = name in {"runs:samples", "runs:windows", "runs:trace", "runs:summary"}
+    stored_elsewhere |= name == "comparisons:verdict"
     stored_elsewhere |= name in {"api:gate-run", "api:gate-junit"}  # the gate has none yet
     leads_on = {302} if name == "catalogue:policy_diff_choose" else set()
     assert answer.status_code in ({200, 404} if stored_elsewhere else {200, 405} | leads_on)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from datetime import datetime
 from types import MappingProxyType
 
@@ -53,7 +54,9 @@ class ReplayRunner:
         """It has ended by itself."""
 
     def stop(self, rollout: Rollout, run: StageRun, reason: str) -> None:  # noqa: ARG002
-        if run.comparison is not None and run.comparison.status in LIVE:
+        if run.comparison is None or run.comparison.status not in LIVE:
+            return
+        with contextlib.suppress(comparisons.AlreadyEnded):
             comparisons.cancel_by_system(by=SYSTEM, comparison=run.comparison, reason=reason)
 
 
