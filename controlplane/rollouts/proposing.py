@@ -11,8 +11,8 @@ from controlplane.gateways.models import Gateway
 from controlplane.rollouts.machine import Phase, Refused
 from controlplane.rollouts.models import Rollout
 from controlplane.rollouts.plan import RolloutPlan
-from controlplane.rollouts.stage_documents import CanaryStage, LoadTestStage
-from controlplane.rollouts.stages.replay import endpoints_of
+from controlplane.rollouts.stage_documents import CanaryStage, Replay
+from controlplane.rollouts.stages.replay import Sides, ask_of
 from controlplane.runs.launch import policy_version
 from controlplane.teams.models import Team
 from documents.problem import DocumentError, Problem
@@ -50,13 +50,13 @@ def parts_of(team: Team, plan: RolloutPlan) -> Parts:
     gateway = gathered(lambda: _gateway(team, plan.gateway))
     candidate = gathered(lambda: _candidate(team, plan.candidate))
     workload = gathered(lambda: _workload(team, plan.workload)) if plan.workload else None
-    for place, stage in enumerate(plan.stages):
-        if isinstance(stage, LoadTestStage):
-            gathered(lambda s=stage, p=place: _below(p, lambda: endpoints_of(team, s)))  # type: ignore[misc]
     if gateway is not None:
         problems += [one.below("spec") for one in _against(gateway, plan)]
     if gateway is not None and candidate is not None:
         problems += [one.below("spec") for one in unshown(gateway, candidate, plan)]
+        if workload is not None and gateway.slo_version is not None:
+            versions = (gateway.active_version, candidate, gateway.slo_version)
+            problems += _orders(Sides(team, *versions, workload), plan)
     if problems or gateway is None or candidate is None or gateway.slo_version is None:
         raise DocumentError(problems)
     pinned = replace(plan, candidate=f"{candidate.line.slug}@{candidate.number}")
@@ -151,11 +151,15 @@ def _workload(team: Team, slug: str) -> Workload:
     return found
 
 
-def _below(place: int, find: Callable[[], T]) -> T:
-    try:
-        return find()
-    except DocumentError as error:
-        raise error.below(f"stages.{place}") from None
+def _orders(sides: Sides, plan: RolloutPlan) -> Iterator[Problem]:
+    """What the comparisons of its stages would refuse when they begin, told now."""
+    for place, stage in enumerate(plan.stages):
+        if not isinstance(stage, Replay):
+            continue
+        try:
+            ask_of(sides, stage, seed=1, stages=plan.comparing).order(sides.team)
+        except DocumentError as error:
+            yield from error.below(f"spec.stages.{place}").problems
 
 
 def _against(gateway: Gateway, plan: RolloutPlan) -> Iterator[Problem]:

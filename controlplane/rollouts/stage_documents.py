@@ -57,9 +57,15 @@ class Replay:
 
     arrivals: Mapping[str, Any] = parameter(help="process and its parameters")
     blocks: int = parameter(default=LEAST_PLANNED, minimum=LEAST_PLANNED, maximum=10_000)
-    block_s: float = parameter(default=5.0, unit="s", minimum=1, maximum=3_600)
+    block_s: float = parameter(default=10.0, unit="s", minimum=2, maximum=3_600)
     margins: Mapping[str, float] = parameter(
         default_factory=dict, help="pass margins by criterion, where they differ from the usual"
+    )
+    bases: Mapping[str, float] = parameter(
+        default_factory=dict, help="the baseline's share of bad requests, as far as it is known"
+    )
+    profile: str | None = parameter(
+        default=None, help="engine profile of what is simulated; without one, the usual"
     )
     deadline_s: float | None = _deadline()
     approvals: int = _approvals(0)
@@ -68,7 +74,11 @@ class Replay:
     def __post_init__(self) -> None:
         problems = [
             Problem(name, value, "must be a mapping of field: value")
-            for name, value in (("arrivals", self.arrivals), ("margins", self.margins))
+            for name, value in (
+                ("arrivals", self.arrivals),
+                ("margins", self.margins),
+                ("bases", self.bases),
+            )
             if not isinstance(value, Mapping)
         ]
         if problems:
@@ -87,8 +97,6 @@ class ModelStage(Replay):
     kind = "model"
     title = "Model"
     host = Host.ENGINE_MODEL
-
-    profile: str | None = parameter(default=None, help="engine profile; without one, the usual")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
 
-from controlplane.catalogue.models import Endpoint
+from controlplane.catalogue.models import Endpoint, PolicyVersion, SloVersion, Workload
 from controlplane.comparisons import services as comparisons
 from controlplane.comparisons.models import Comparison
 from controlplane.rollouts.history import SYSTEM
 from controlplane.rollouts.machine import Finding
 from controlplane.rollouts.models import Rollout, StageRun
-from controlplane.rollouts.stage_documents import LoadTestStage, ModelStage
+from controlplane.rollouts.stage_documents import LoadTestStage, Replay
 from controlplane.rollouts.stages.base import Found, late, seed_of, stage_of
+from controlplane.runs.launch import SEEDS
 from controlplane.runs.models import LIVE, Status
 from controlplane.teams.models import Team
 from documents.problem import DocumentError, Problem
@@ -32,7 +34,14 @@ class ReplayRunner:
     """The comparison is its evidence, and has a page of its own."""
 
     def enter(self, rollout: Rollout, run: StageRun, now: datetime) -> None:  # noqa: ARG002
-        ask = ask_of(rollout, run)
+        stage = stage_of(rollout, run)
+        assert isinstance(stage, Replay)  # noqa: S101 - found by its kind
+        ask = ask_of(
+            sides_of(rollout),
+            stage,
+            seed=seed_of(rollout, run) % SEEDS,
+            stages=rollout.document.comparing,
+        )
         run.comparison = comparisons.start_for(team=rollout.team, by=SYSTEM, ask=ask)
         run.save(update_fields=["comparison"])
 
@@ -60,30 +69,51 @@ class ReplayRunner:
             comparisons.cancel_by_system(by=SYSTEM, comparison=run.comparison, reason=reason)
 
 
-def ask_of(rollout: Rollout, run: StageRun) -> comparisons.Ask:
-    """What is asked of the comparison."""
-    stage = stage_of(rollout, run)
-    if not isinstance(stage, ModelStage | LoadTestStage) or rollout.workload is None:
-        raise DocumentError([Problem("workload", None, "is gone; propose the rollout anew")])
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """What a replay is about."""
+
+    team: Team
+    baseline: PolicyVersion
+    candidate: PolicyVersion
+    slo: SloVersion
+    workload: Workload
+
+
+def ask_of(sides: Sides, stage: Replay, *, seed: int, stages: int) -> comparisons.Ask:
+    """What is asked of the comparison; ``stages`` share α."""
     where, endpoints = "model", ()
     if isinstance(stage, LoadTestStage):
-        endpoints = endpoints_of(rollout.team, stage)
+        endpoints = endpoints_of(sides.team, stage)
         where = "endpoints" if endpoints else "engines"
-    profile = stage.profile if isinstance(stage, ModelStage) else None
     return comparisons.Ask(
-        baseline=rollout.baseline_version,
-        candidate=rollout.candidate_version,
-        slo_version=rollout.slo_version,
-        workload=rollout.workload,
+        baseline=sides.baseline,
+        candidate=sides.candidate,
+        slo_version=sides.slo,
+        workload=sides.workload,
         where=where,
         endpoints=endpoints,
         arrivals=dict(stage.arrivals),
         blocks=stage.blocks,
         block_s=stage.block_s,
         margins=dict(stage.margins),
-        seed=seed_of(rollout, run),
-        stages=rollout.document.comparing,
-        **({"profile": profile} if profile else {}),
+        bases=dict(stage.bases),
+        seed=seed,
+        stages=stages,
+        **({"profile": stage.profile} if stage.profile else {}),
+    )
+
+
+def sides_of(rollout: Rollout) -> Sides:
+    """DocumentError where the workload is gone."""
+    if rollout.workload is None:
+        raise DocumentError([Problem("workload", None, "is gone; propose the rollout anew")])
+    return Sides(
+        rollout.team,
+        rollout.baseline_version,
+        rollout.candidate_version,
+        rollout.slo_version,
+        rollout.workload,
     )
 
 

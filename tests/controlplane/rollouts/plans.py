@@ -9,7 +9,7 @@ ARRIVALS = {"process": "poisson", "rate": 20}
 CRITERIA = [{"kind": "attainment", "pass_margin": 0.15}]
 STAGES: list[dict[str, Any]] = [
     {"stage": "model", "arrivals": ARRIVALS},
-    {"stage": "load_test", "arrivals": ARRIVALS, "block_s": 1},
+    {"stage": "load_test", "arrivals": ARRIVALS, "block_s": 5},
     {"stage": "shadow", "bake_s": 30, "least_steps": 50},
     {"stage": "canary", "blocks": 40, "floor_s": 1, "criteria": CRITERIA, "deadline_s": 120},
     {"stage": "full", "bake_s": 20},

@@ -317,7 +317,7 @@ def test_model_and_load_test_lead_on_when_they_pass(
     rollout = services.start(actor=operator, rollout=propose())
     for kind in ("model", "load_test"):
         world.go()
-        assert rollout.stage_runs.latest("entered_at").kind == kind
+        assert rollout.stage_runs.latest("entered_at").kind == kind, told(rollout)["because"]
         passed = {"status": Status.DONE, "outcome": "pass", "because": "Passing."}
         Comparison.objects.filter(pk=comparison_of(rollout).pk).update(**passed)
         world.go()
