@@ -129,4 +129,3 @@ def _over_caps(endpoint: Endpoint, order: Order) -> list[Problem]:
     named = {"duration_s": "blocks"}
     renamed = [Problem(named.get(one.path, one.path), one.value, one.message) for one in problems]
     return list({str(one): one for one in renamed}.values())
-

@@ -56,9 +56,7 @@ def _spawn(comparison: Comparison, out_dir: Path) -> child.Child:
     for name, endpoint in zip(KEYS, comparison.endpoints, strict=False):
         if key := credential_of(endpoint).reveal():
             environ[name] = key
-    return child.Child(
-        argv, environ=environ, errors=out_dir / "worker.log", cwd=settings.BASE_DIR
-    )
+    return child.Child(argv, environ=environ, errors=out_dir / "worker.log", cwd=settings.BASE_DIR)
 
 
 def give_up(comparison: Comparison, error: BaseException) -> None:

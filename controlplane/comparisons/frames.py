@@ -45,10 +45,7 @@ def state(comparison: Comparison) -> dict[str, Any]:
     """Where it stands in time; what is left is waiting time, as its worker reckons it."""
     left = comparison.live.get("left_s") if comparison.is_live else 0.0
     updated_at = (
-        comparison.ended_at
-        or comparison.heartbeat_at
-        or comparison.created_at
-        or timezone.now()
+        comparison.ended_at or comparison.heartbeat_at or comparison.created_at or timezone.now()
     )
     return {
         "status": comparison.status,
@@ -84,7 +81,10 @@ def _courses(
         criterion.name: [
             [
                 point.block,
-                *(None if v is None else 100 * v for v in (point.d, point.m, point.low, point.high)),
+                *(
+                    None if v is None else 100 * v
+                    for v in (point.d, point.m, point.low, point.high)
+                ),
                 point.look,
             ]
             for point in course(plan, criterion, blocks)

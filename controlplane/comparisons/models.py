@@ -24,9 +24,7 @@ from controlplane.teams.models import Team
 
 
 class ComparisonQuerySet(TeamQuerySet["Comparison"]):
-    def move(
-        self, pk: object, *, to: Status, only_from: frozenset[Status], **values: Any
-    ) -> bool:
+    def move(self, pk: object, *, to: Status, only_from: frozenset[Status], **values: Any) -> bool:
         """Compare-and-set: True for exactly one of those who ask. Counts as a stored change."""
         waiting = self.filter(pk=pk, status__in=only_from)
         return bool(waiting.update(status=to, seq=F("seq") + 1, **values))

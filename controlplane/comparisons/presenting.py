@@ -28,7 +28,8 @@ def verdict(comparison: Comparison) -> dict[str, str]:
     judged = comparison.verdict or {}
     outcome, because = str(judged.get("outcome", "")), str(judged.get("because", ""))
     notes = [*_notes(comparison), *judged.get("reasons", ())]
-    detail = " ".join(str(note) for note in notes if str(note) not in because)
+    told = (str(note) for note in notes)
+    detail = " ".join(note for note in told if note[1:].rstrip(".") not in because)
     state = "so far" if comparison.is_live else "final"
     status = Status(comparison.status)
     if status in (Status.DONE, Status.RUNNING) and outcome in WORDS:
@@ -82,9 +83,7 @@ def arms(comparison: Comparison) -> list[dict[str, str]]:
     return rows
 
 
-def block_row(
-    block: Block, arms: Mapping[str, Any], plan: ComparisonPlan
-) -> dict[str, Any]:
+def block_row(block: Block, arms: Mapping[str, Any], plan: ComparisonPlan) -> dict[str, Any]:
     """One block as the table shows it."""
     cells = []
     for criterion in plan.criteria:

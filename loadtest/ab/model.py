@@ -16,17 +16,21 @@ from simulator.profile import Profile
 
 
 @asynccontextmanager
-async def model_ground(order: Order) -> AsyncIterator[Ground]:
+async def model_ground(order: Order, *, apart: bool = False) -> AsyncIterator[Ground]:
     """Call it on a virtual-time loop. Both engines draw the same ingest delays.
 
-    So the arms differ by their policies alone, and equal policies by nothing at all.
+    So the arms differ by their policies alone, and equal policies by nothing at all; ``apart``
+    gives each engine draws of its own, as real ones have.
     """
     profile = profiles.load(order.profile)
     config = profile.config()
     fingerprint = fingerprint_of(order.profile, profile)
     lanes = ("P", "Q")
+    seed = order.plan.seed % 2**31
     yield Ground(
-        clients={lane: ModelClient(config, seed=order.plan.seed % 2**32) for lane in lanes},
+        clients={
+            lane: ModelClient(config, seed=seed + apart * place) for place, lane in enumerate(lanes)
+        },
         engines=dict.fromkeys(lanes, fingerprint),
         clock=asyncio.get_running_loop().time,
         lead=0.0,
