@@ -35,7 +35,9 @@ def rows(gateway: Gateway, arms: Sequence[str], until: float, *, since: int) -> 
     """Rows whose windows changed after that seq, as the page's tables take them."""
     oldest = (int(until) - SHOWN_S) // STEP
     changed = GatewayWindow.objects.filter(gateway=gateway, seq__gt=since, index__gte=oldest)
-    starts = sorted({index * STEP // ROWS_S * ROWS_S for index in changed.values_list("index", flat=True)})
+    starts = sorted(
+        {index * STEP // ROWS_S * ROWS_S for index in changed.values_list("index", flat=True)}
+    )
     found = by_arm(gateway, starts)
     starts = sorted({*starts, *_quiet(gateway, oldest, until, since=since)})
     return {
@@ -91,9 +93,7 @@ def lanes(gateway: Gateway, until: float, *, since: int) -> dict[str, dict[str, 
         total = sums[row.lane, row.index]
         for place, value in enumerate((row.in_flight, row.limit, row.waiting)):
             total[place] += value
-    found: dict[str, dict[str, Any]] = {
-        name: {"step": STEP, "rows": []} for name in gateway.lanes
-    }
+    found: dict[str, dict[str, Any]] = {name: {"step": STEP, "rows": []} for name in gateway.lanes}
     for (lane, index), total in sorted(sums.items()):
         if lane in found and (lane, index) in touched:
             found[lane]["rows"].append([index * STEP, *total])

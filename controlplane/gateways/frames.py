@@ -136,7 +136,9 @@ def _sentences(last: Recent) -> dict[str, str]:
     minutes = round(last.seconds / 60)
     cohort = last.cohort
     if not cohort.offered:
-        return dict.fromkeys(("load", "ttft", "tpot", "attainment"), f"No request in the last {minutes} min.")
+        return dict.fromkeys(
+            ("load", "ttft", "tpot", "attainment"), f"No request in the last {minutes} min."
+        )
     share = cohort.attainment
     said = {"load": f"{cohort.offered:,} requests in the last {minutes} min, {last.rate:.1f} /s."}
     for metric, digits in (("ttft", 0), ("tpot", 1)):
@@ -147,6 +149,8 @@ def _sentences(last: Recent) -> dict[str, str]:
             else f"P50 {1e3 * p50:,.{digits}f} ms, P99 {1e3 * p99:,.{digits}f} ms in the last {minutes} min."
         )
     said["attainment"] = (
-        "Nothing judged yet." if share is None else f"{100 * share:.2f} % in the last {minutes} min."
+        "Nothing judged yet."
+        if share is None
+        else f"{100 * share:.2f} % in the last {minutes} min."
     )
     return said

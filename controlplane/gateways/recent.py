@@ -67,7 +67,9 @@ def recent(gateway: Gateway, until: float | None, *, minutes: int = MINUTES) -> 
     return Recent(merged, 60.0 * minutes, objectives)
 
 
-def by_arm(gateway: Gateway, starts: Mapping[int, object] | Sequence[int]) -> dict[int, dict[str, Window]]:
+def by_arm(
+    gateway: Gateway, starts: Mapping[int, object] | Sequence[int]
+) -> dict[int, dict[str, Window]]:
     """The windows of rows that begin there, by row and arm, side by side and joined in time."""
     found: dict[int, dict[str, dict[int, list[Window]]]] = {}
     indexes = [start // STEP + place for start in starts for place in range(ROWS_S // STEP)]
@@ -76,7 +78,9 @@ def by_arm(gateway: Gateway, starts: Mapping[int, object] | Sequence[int]) -> di
         start = index * STEP // ROWS_S * ROWS_S
         window = Window.from_json(data)
         found.setdefault(start, {}).setdefault(arm, defaultdict(list))[index].append(window)
-    return {start: {arm: _whole(same) for arm, same in arms.items()} for start, arms in found.items()}
+    return {
+        start: {arm: _whole(same) for arm, same in arms.items()} for start, arms in found.items()
+    }
 
 
 def _whole(beside: Mapping[int, Sequence[Window]]) -> Window:

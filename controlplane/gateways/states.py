@@ -161,9 +161,7 @@ def _unreachable(seen: Facts) -> State | None:
     why = _("Failing because no endpoint of lane %(lanes)s can be reached.") % {
         "lanes": ", ".join(down)
     }
-    return State(
-        "fail", _("No endpoint"), _("revision %(n)s") % _n(seen), why, _serving(seen)
-    )
+    return State("fail", _("No endpoint"), _("revision %(n)s") % _n(seen), why, _serving(seen))
 
 
 def _missing(seen: Facts) -> State | None:
