@@ -142,13 +142,14 @@ def _manage(command: str, *args: str, told: Mapping[str, str], fault: str) -> st
 
 def _welcome(plan: Plan, first_run: str, seconds: float) -> None:
     password = kept_secret(plan.data_dir, "admin_password")
+    gateway = f"http://{LOOPBACK}:{plan.gateway_port}/v1 (its key: {plan.data_dir}/demo_key)"
     watch = f"    watch     {plan.address}{first_run}\n" if first_run else ""
     print(
         f"\n  Headway is up, {seconds:.1f} s after its start.\n\n"
         f"    open      {plan.address}\n"
         f"    sign in   admin / {password}\n"
         f"{watch}"
-        f"    gateway   http://{LOOPBACK}:{plan.gateway_port}/v1 (its key: {plan.data_dir}/demo_key)\n"
+        f"    gateway   {gateway}\n"
         f"    data      {plan.data_dir}\n\n"
         "  Ctrl-C ends it; a second start keeps everything.\n",
         flush=True,
