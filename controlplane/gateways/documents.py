@@ -56,10 +56,10 @@ class GatewayDocument:
         help="an engine has until its answer begins",
     )
     idle_s: float = parameter(
-        default=_TIMES.idle_s, minimum=0.1, maximum=3600, unit="s", help="between two tokens"
+        default=_TIMES.idle_s, minimum=0.1, maximum=3600, unit="s", help="an engine may be silent"
     )
     total_s: float = parameter(
-        default=_TIMES.total_s, minimum=0.1, maximum=86400, unit="s", help="for a whole answer"
+        default=_TIMES.total_s, minimum=0.1, maximum=86400, unit="s", help="an answer may take"
     )
     description: str = parameter(default="", help="for people")
 

@@ -35,9 +35,9 @@ def rows(gateway: Gateway, arms: Sequence[str], until: float, *, since: int) -> 
     """Rows whose windows changed after that seq, as the page's tables take them."""
     oldest = (int(until) - SHOWN_S) // STEP
     changed = GatewayWindow.objects.filter(gateway=gateway, seq__gt=since, index__gte=oldest)
-    starts = sorted({index * STEP // ROWS_S * ROWS_S for index in changed.values_list("index", flat=True)})
-    found = by_arm(gateway, starts)
-    starts = sorted({*starts, *_quiet(gateway, oldest, until, since=since)})
+    busy = _starts(changed)
+    found = by_arm(gateway, busy)
+    starts = sorted(busy | _quiet(gateway, oldest, until, since=since))
     return {
         "step": ROWS_S,
         "rows": [_row(start, found.get(start, {}), arms, until) for start in starts],
@@ -47,10 +47,14 @@ def rows(gateway: Gateway, arms: Sequence[str], until: float, *, since: int) -> 
 def _quiet(gateway: Gateway, oldest: int, until: float, *, since: int) -> set[int]:
     """Rows that are over and in which somebody listened: without windows, nobody asked."""
     heard = GatewayGauge.objects.filter(gateway=gateway, seq__gt=since, index__gte=oldest)
-    starts = {index * STEP // ROWS_S * ROWS_S for index in heard.values_list("index", flat=True)}
     busy = GatewayWindow.objects.filter(gateway=gateway, index__gte=oldest)
-    served = {index * STEP // ROWS_S * ROWS_S for index in busy.values_list("index", flat=True)}
-    return {start for start in starts - served if start + ROWS_S <= until}
+    idle = _starts(heard) - _starts(busy)
+    return {start for start in idle if start + ROWS_S <= until}
+
+
+def _starts(found: Any) -> set[int]:
+    """Where the rows begin that hold these windows or gauges."""
+    return {index * STEP // ROWS_S * ROWS_S for index in found.values_list("index", flat=True)}
 
 
 def _row(start: int, found: Mapping[str, Window], arms: Sequence[str], until: float) -> Numbers:
@@ -91,9 +95,7 @@ def lanes(gateway: Gateway, until: float, *, since: int) -> dict[str, dict[str, 
         total = sums[row.lane, row.index]
         for place, value in enumerate((row.in_flight, row.limit, row.waiting)):
             total[place] += value
-    found: dict[str, dict[str, Any]] = {
-        name: {"step": STEP, "rows": []} for name in gateway.lanes
-    }
+    found: dict[str, dict[str, Any]] = {name: {"step": STEP, "rows": []} for name in gateway.lanes}
     for (lane, index), total in sorted(sums.items()):
         if lane in found and (lane, index) in touched:
             found[lane]["rows"].append([index * STEP, *total])
@@ -105,16 +107,14 @@ def specs(gateway: Gateway, slo: Slo | None) -> list[dict[str, Any]]:
     arms = arms_of(gateway)
     shown = [arm for arm in arms if arm != "rest"]
     target = None if slo is None else 100 * slo.target
+    bounds = [] if target is None else [{"y": target, "label": f"SLO ≥ {target:g} %"}]
     figures = [
-        _spec("load", "Load", "requests per second", "/s", _each(arms, "offered", 1)),
-        _spec("ttft", "TTFT", "as clients waited, ms", "ms", _percentiles(shown, "ttft", 0),
-              _marks(slo, "ttft")),
-        _spec("tpot", "TPOT", "ms per token", "ms", _percentiles(shown, "tpot", 1),
-              _marks(slo, "tpot")),
-        _spec("attainment", "Attainment", "% of offered", "%", _each(shown, "attainment", 2),
-              [] if target is None else [{"y": target, "label": f"SLO ≥ {target:g} %"}],
-              y={"max": 100}),
-    ]  # fmt: skip
+        _spec("load", "Load", "requests per second", "/s") | {"series": _each(arms, "offered", 1)},
+        _latency(shown, slo, ("ttft", "TTFT", "as clients waited, ms")),
+        _latency(shown, slo, ("tpot", "TPOT", "ms per token")),
+        _spec("attainment", "Attainment", "% of offered", "%")
+        | {"series": _each(shown, "attainment", 2), "marks": bounds, "y": {"max": 100}},
+    ]
     return figures + [_lane(name) for name in gateway.lanes]
 
 
@@ -124,19 +124,28 @@ def _lane(name: str) -> dict[str, Any]:
         {"key": "limit", "label": "Limit", "color": "s1", "step": True},
         {"key": "waiting", "label": "Queue", "color": "s2", "dash": "p95"},
     ]
-    made = _spec(f"lane-{name}", f"Lane {name}", "requests: in flight, limit, queue", "", series)
-    return {**made, "source": "events", "lane": name}
+    made = _spec(f"lane-{name}", f"Lane {name}", "requests: in flight, limit, queue", "")
+    return made | {"series": series, "source": "events", "lane": name}
 
 
-def _spec(
-    id_: str, title: str, sub: str, unit: str, series: list[dict[str, Any]],
-    marks: Sequence[dict[str, Any]] = (), *, y: Mapping[str, float] | None = None,
-) -> dict[str, Any]:  # fmt: skip
+def _latency(arms: Sequence[str], slo: Slo | None, named: tuple[str, str, str]) -> dict[str, Any]:
+    metric, title, sub = named
+    series = _percentiles(arms, metric, 0 if metric == "ttft" else 1)
+    return _spec(metric, title, sub, "ms") | {"series": series, "marks": _marks(slo, metric)}
+
+
+def _spec(id_: str, title: str, sub: str, unit: str) -> dict[str, Any]:
     return {
-        "id": id_, "title": title, "sub": sub, "unit": unit, "source": "cohorts",
-        "series": series, "marks": list(marks), "y": dict(y or {"min": 0}),
+        "id": id_,
+        "title": title,
+        "sub": sub,
+        "unit": unit,
+        "source": "cohorts",
+        "series": [],
+        "marks": [],
+        "y": {"min": 0},
         "scale_toggle": False,
-    }  # fmt: skip
+    }
 
 
 def _marks(slo: Slo | None, metric: str) -> list[dict[str, Any]]:

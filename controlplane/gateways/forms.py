@@ -15,6 +15,16 @@ from controlplane.teams.models import Team
 from documents.parse import build
 from documents.problem import DocumentError
 
+LABELS = {
+    "anonymous": _("Without a key"),
+    "queue_bound": _("Queue"),
+    "queue_ttl_s": _("Longest wait"),
+    "first_byte_s": _("Until the first byte"),
+    "idle_s": _("Between two tokens"),
+    "total_s": _("Whole answer"),
+}
+"""Where a field's own name says too little beside others."""
+
 
 class GatewayForm(DocumentForm):
     """A gateway's document; versions and tenants are chosen, lanes are written."""
@@ -35,9 +45,12 @@ class GatewayForm(DocumentForm):
         slugs = ", ".join(Endpoint.objects.for_team(team).values_list("slug", flat=True))
         lanes = self.fields["lanes"]
         lanes.help_text = _(
-            "One lane a line, as p: [engine-1, engine-2]. One policy runs in a lane at a time, so a "
-            "canary needs two of equally many equal engines. Endpoints: %(slugs)s"
+            "One lane a line, as p: [engine-1, engine-2]. One policy runs in a lane at a time, so "
+            "a canary needs two of equally many equal engines. Endpoints: %(slugs)s"
         ) % {"slugs": slugs or "–"}
+        lanes.code = False
+        for name, label in LABELS.items():
+            self.fields[name].label = label
         if fixed_name:
             self.fields["name"].widget.attrs["readonly"] = True
             self.fields["name"].help_text = _("Its processes ask for it by its name: it stays")
@@ -68,7 +81,7 @@ class ServeForm(forms.Form):
         versions = PolicyVersion.objects.for_team(team).select_related("line")
         field: Any = self.fields["version"]
         field.queryset = versions.order_by("line__name", "-number")
-        field.label_from_instance = label
+        field.label_from_instance = version_label
 
     def tell(self, error: DocumentError) -> None:
         """Its one field is named otherwise in documents."""
@@ -94,7 +107,7 @@ class KeyForm(forms.Form):
         tell(self, error)
 
 
-def label(version: PolicyVersion) -> str:
+def version_label(version: PolicyVersion) -> str:
     """``steady v3 · 878216e0730a``."""
     return f"{version.line.name} {version} · {version.sha256[:12]}"
 

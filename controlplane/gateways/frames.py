@@ -10,12 +10,14 @@ from django.utils import timezone
 from controlplane.gateways import figures, reading, states, tiles
 from controlplane.gateways.models import Gateway, GatewayDecision, GatewayFault, GatewayProcess
 from controlplane.gateways.recent import SHOWN_S, Recent, recent
+from controlplane.runs import phrases
 from measurement.slo import Slo
 from schedulers.decision import MEANINGS, Reason
 
 Frame = dict[str, Any]
 
 DECISIONS = 200
+LEAST_SHOWN_S = 120.0
 
 
 def build(gateway: Gateway, *, since: int, now: datetime | None = None) -> Frame:
@@ -23,7 +25,7 @@ def build(gateway: Gateway, *, since: int, now: datetime | None = None) -> Frame
     now = now or timezone.now()
     processes = reading.processes(gateway)
     at = processes[0].at if processes else None
-    last = recent(gateway, at)
+    last = recent(gateway, processes)
     seen = states.facts(gateway, processes, last, now)
     arms = figures.arms_of(gateway)
     until = at if at is not None else now.timestamp()
@@ -35,7 +37,7 @@ def build(gateway: Gateway, *, since: int, now: datetime | None = None) -> Frame
             "status": "running",
             "updated_at": _z(gateway.seen_at or now),
             "until": until,
-            "from": until - SHOWN_S,
+            "from": _from(processes, until),
         },
         "verdict": states.state(seen).to_json(),
         "tiles": tiles.tiles(last, processes),
@@ -48,6 +50,12 @@ def build(gateway: Gateway, *, since: int, now: datetime | None = None) -> Frame
         "faults": faults(gateway),
         "summaries": _sentences(last),
     }
+
+
+def _from(processes: list[GatewayProcess], until: float) -> float:
+    """Where figures begin: a young gateway's at its start."""
+    first = min((process.since for process in processes), default=until)
+    return max(until - SHOWN_S, min(first, until - LEAST_SHOWN_S))
 
 
 def page(gateway: Gateway) -> dict[str, Any]:
@@ -133,20 +141,15 @@ def _decisions(gateway: Gateway, since: int) -> list[dict[str, Any]]:
 
 def _sentences(last: Recent) -> dict[str, str]:
     """One a figure, about the minutes that tiles are about."""
-    minutes = round(last.seconds / 60)
-    cohort = last.cohort
+    cohort, when = last.cohort, f"in the last {last.span}"
     if not cohort.offered:
-        return dict.fromkeys(("load", "ttft", "tpot", "attainment"), f"No request in the last {minutes} min.")
+        names = ("load", "ttft", "tpot", "attainment")
+        return dict.fromkeys(names, f"No request {when}.")
     share = cohort.attainment
-    said = {"load": f"{cohort.offered:,} requests in the last {minutes} min, {last.rate:.1f} /s."}
+    said = {"load": f"{cohort.offered:,} requests {when}, {last.rate:.1f} /s."}
     for metric, digits in (("ttft", 0), ("tpot", 1)):
-        p50, p99 = getattr(cohort, metric).percentiles((50.0, 99.0))
-        said[metric] = (
-            "No value in the last minutes."
-            if p50 is None or p99 is None
-            else f"P50 {1e3 * p50:,.{digits}f} ms, P99 {1e3 * p99:,.{digits}f} ms in the last {minutes} min."
-        )
-    said["attainment"] = (
-        "Nothing judged yet." if share is None else f"{100 * share:.2f} % in the last {minutes} min."
-    )
-    return said
+        known = [value for value in getattr(cohort, metric).percentiles((50.0, 99.0)) if value]
+        words = [phrases.number(1e3 * value, digits) for value in known]
+        said[metric] = f"P50 {words[0]} ms, P99 {words[1]} ms {when}." if len(words) == 2 else ""
+    judged = "Nothing is judged yet." if share is None else f"{phrases.share(share)} % {when}."
+    return {**said, "attainment": judged}

@@ -161,9 +161,7 @@ def _unreachable(seen: Facts) -> State | None:
     why = _("Failing because no endpoint of lane %(lanes)s can be reached.") % {
         "lanes": ", ".join(down)
     }
-    return State(
-        "fail", _("No endpoint"), _("revision %(n)s") % _n(seen), why, _serving(seen)
-    )
+    return State("fail", _("No endpoint"), _("revision %(n)s") % _n(seen), why, _serving(seen))
 
 
 def _missing(seen: Facts) -> State | None:
@@ -176,11 +174,11 @@ def _missing(seen: Facts) -> State | None:
         return None
     why = _(
         "Missing because %(share)s %% of %(n)s requests met every objective in the last "
-        "%(minutes)s min, where %(target)s %% must."
+        "%(span)s, where %(target)s %% must."
     ) % {
         "share": phrases.share(share.value),
         "n": phrases.number(share.n),
-        "minutes": round(seen.recent.seconds / 60),
+        "span": seen.recent.span,
         "target": phrases.share(slo.target),
     }
     word = _("Misses its SLO")

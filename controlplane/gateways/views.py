@@ -149,7 +149,7 @@ def _own(request: HttpRequest, pk: uuid.UUID) -> Gateway:
 
 def _row(gateway: Gateway, now: Any) -> dict[str, Any]:
     processes = reading.processes(gateway)
-    last = recent(gateway, processes[0].at if processes else None, minutes=1)
+    last = recent(gateway, processes, minutes=1)
     return {
         "gateway": gateway,
         "state": states.state(states.facts(gateway, processes, last, now)),

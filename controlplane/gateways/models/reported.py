@@ -109,7 +109,7 @@ class GatewayWindow(Measured):
 
 
 class GatewayGauge(models.Model):
-    """How a lane stood in a window's time, as one process saw it: the most of it, the last limit."""
+    """How a lane stood in a window's time, as one process saw it: the most, and the last limit."""
 
     gateway = models.ForeignKey(Gateway, on_delete=models.CASCADE, related_name="+")
     boot = models.CharField(max_length=64)

@@ -83,7 +83,5 @@ class Plane:
 
 @pytest.fixture
 def plane(operator: Actor, edge: Gateway) -> Plane:
-    _token, secret = create_token(
-        actor=operator, name="edge", scopes=["gateway"], expires_at=None
-    )
+    _token, secret = create_token(actor=operator, name="edge", scopes=["gateway"], expires_at=None)
     return Plane(secret, edge.slug)
