@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from controlplane.api.base import Page
 from controlplane.api.catalogue import PolicyKind
+from controlplane.api.policy_serializers import AliasIn, AliasMoveOut, AliasOut, DiffOut
 from controlplane.api.problem import PreconditionFailed
-from controlplane.api.serializers import ProblemOut, input_for
+from controlplane.api.serializers import ProblemOut
 from controlplane.catalogue import evidence
-from controlplane.catalogue.diffing import Kind, parameter_diff
+from controlplane.catalogue.diffing import parameter_diff
 from controlplane.catalogue.documents import AliasDocument
-from controlplane.catalogue.models import Alias, AliasMove, Policy, PolicyVersion
+from controlplane.catalogue.models import Alias, Policy, PolicyVersion
 from controlplane.catalogue.services import aliases
 from controlplane.runs.launch import LONGEST_NUMBER
 from documents.parse import build
@@ -29,79 +28,6 @@ from documents.problem import DocumentError, Problem
 IF_MATCH = OpenApiParameter(
     "If-Match", str, OpenApiParameter.HEADER, description="ETag of the last read; not for a new one"
 )
-
-
-AliasIn = type("AliasIn", (serializers.Serializer,), input_for(AliasDocument))
-
-
-class AliasOut(serializers.ModelSerializer[Alias]):
-    version = serializers.IntegerField(source="version.number")
-    sha256 = serializers.CharField(source="version.sha256")
-
-    class Meta:
-        model = Alias
-        fields = ("name", "version", "sha256", "moved_at")
-
-
-class AliasMoveOut(serializers.ModelSerializer[AliasMove]):
-    """``from`` is null for the move that made the alias."""
-
-    to = serializers.IntegerField(source="to_version.number")
-
-    class Meta:
-        model = AliasMove
-        fields = ("to", "by", "at", "reason")
-
-    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
-        """``from`` is a word of the language, so it can't be written as an attribute."""
-        before = serializers.IntegerField(
-            source="from_version.number", default=None, allow_null=True, read_only=True
-        )
-        return {"from": before, **super().get_fields()}
-
-
-class ChangeOut(serializers.Serializer[Any]):
-    path = serializers.CharField()
-    before = serializers.JSONField()
-    after = serializers.JSONField()
-    kind = serializers.ChoiceField(choices=[str(one) for one in Kind if one is not Kind.SAME])
-    unit = serializers.CharField()
-    help = serializers.CharField()
-
-
-class FigureOut(serializers.Serializer[Any]):
-    name = serializers.CharField()
-    unit = serializers.CharField()
-    before = serializers.FloatField(allow_null=True)
-    after = serializers.FloatField(allow_null=True)
-    n_before = serializers.IntegerField()
-    n_after = serializers.IntegerField()
-
-
-class SideOut(serializers.Serializer[Any]):
-    run = serializers.CharField()
-    page = serializers.CharField(source="href")
-    at = serializers.DateTimeField()
-    seed = serializers.IntegerField()
-
-
-class PairOut(serializers.Serializer[Any]):
-    """Two runs under one load at different times: a description, no verdict."""
-
-    load = serializers.CharField()
-    slo = serializers.CharField()
-    before = SideOut()
-    after = SideOut()
-    figures = FigureOut(many=True)
-
-
-class DiffOut(serializers.Serializer[Any]):
-    to = serializers.IntegerField()
-    parameters = ChangeOut(many=True)
-    measured = PairOut(many=True)
-
-    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
-        return {"from": serializers.IntegerField(), **super().get_fields()}
 
 
 class PolicyView(PolicyKind):

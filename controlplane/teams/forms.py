@@ -74,6 +74,9 @@ class TokenForm(forms.Form):
         return timezone.now() + timedelta(days=self.cleaned_data["days"])
 
 
+ROLES = [(role.value, role.value) for role in Role]
+
+
 class MemberForm(forms.Form):
     """Whom to take in. The service judges the name."""
 
@@ -83,11 +86,11 @@ class MemberForm(forms.Form):
         help_text=_("Of an account that exists here"),
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
-    role = forms.ChoiceField(label=_("Role"), choices=Role.choices, initial=Role.VIEWER)
+    role = forms.ChoiceField(label=_("Role"), choices=ROLES, initial=Role.VIEWER)
 
 
 class RoleForm(forms.Form):
-    role = forms.ChoiceField(label=_("Role"), choices=Role.choices)
+    role = forms.ChoiceField(label=_("Role"), choices=ROLES)
 
 
 def client_address(request: HttpRequest | None) -> str:

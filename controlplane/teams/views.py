@@ -124,7 +124,7 @@ def _members(request: HttpRequest, form: MemberForm) -> HttpResponse:
     context = {
         "form": form,
         "members": rows,
-        "roles": Role.choices,
+        "roles": Role.values,
         "only_admin": next((r.pk for r in rows if r.role == Role.ADMIN and admins == 1), None),
         "may_admin": request.actor.may(Right.TEAM_ADMIN),
     }

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from controlplane.catalogue.diffing import Change
+from django.utils.translation import gettext as _
+
+from controlplane.catalogue.diffing import Change, Kind
 from controlplane.catalogue.models import Owned
 from documents.yaml_text import to_yaml
 
@@ -36,8 +38,8 @@ def diff_rows(changes: Iterable[Change]) -> list[dict[str, Any]]:
     return [
         {
             "path": one.path,
-            "before": value_text(one.before),
-            "after": value_text(one.after),
+            "before": "–" if one.kind is Kind.ADDED else value_text(one.before),
+            "after": "–" if one.kind is Kind.REMOVED else value_text(one.after),
             "kind": str(one.kind),
             "unit": one.unit,
             "help": one.help,
@@ -47,16 +49,16 @@ def diff_rows(changes: Iterable[Change]) -> list[dict[str, Any]]:
 
 
 def value_text(value: object) -> str:
-    """``4,096``, ``true``, a list with commas; a dash for what is not there."""
-    if value is None:
-        return "–"
+    """``4,096``, ``true``, a list with commas; a parameter without a value is ``unset``."""
+    if value is None or value in ("", [], {}):
+        return _("unset")
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int | float):
-        return f"{value:,}".replace("-", "−")
+        return f"{value:,.15g}".replace("-", "−")
     if isinstance(value, list):
-        return ", ".join(value_text(one) for one in value) or "–"
-    return str(value) or "–"
+        return ", ".join(value_text(one) for one in value)
+    return str(value)
 
 
 def as_yaml(document: object) -> str:

@@ -31,6 +31,7 @@ def version(request: HttpRequest, pk: uuid.UUID, number: int) -> HttpResponse:
         "uses": evidence.uses(shown),
         "entries": [_entry_row(one) for one in evidence.entries(shown)],
         "may_write": request.actor.may(Right.CATALOGUE_WRITE),
+        "may_run": request.actor.may(Right.RUNS_WRITE),
     }
     return render(request, "catalogue/policy_version.html", context)
 
