@@ -125,6 +125,12 @@ def rare_of(run: StageRun) -> dict[str, float]:
     }
 
 
+def refuse_token(*, actor: Actor, rollout: Rollout) -> None:
+    """Denied, and written down, where a program asks to approve."""
+    if actor.token is not None:
+        _deny(actor, rollout, "approve", NO_TOKEN)
+
+
 def _asked(rollout: Rollout) -> int:
     return rollout.standing.needed[rollout.stage]
 
@@ -135,7 +141,7 @@ def _may_decide(actor: Actor, rollout: Rollout, verb: str, *, mine: bool = False
     Every denial is written down.
     """
     if actor.token is not None:
-        _deny(actor, rollout, verb, NO_TOKEN)
+        _deny(actor, rollout, verb, NO_TOKEN.replace("approve", verb, 1))
     require(actor, Right.APPROVE, to=f"{verb}_rollout", kind="rollout", name=str(rollout))
     needed = approving.role_needed(rollout)
     if not approving.approves(actor.role, needed):

@@ -48,6 +48,11 @@ const english = {
   passUnder: "pass under {v}", harmAbove: "harm above {v}", meanGap: "mean", blockGap: "this block",
   gapSaid: "After {k} of {of} blocks the mean gap is {m} points; as far as one can tell it lies from {low} to {high}.",
   noBlocks: "No block has ended yet.",
+  candidate: "Candidate", baseline: "Baseline", attainment: "Attainment", offered: "Offered", pt: "pt",
+  ofOffered: "% of offered", aLaneEqual: "req/s a lane, must be equal", pointsOfOffered: "points of offered",
+  noPassBefore: "no pass before k = {k}", noArms: "Nothing of both arms at once yet.",
+  lowerP99: "The candidate's P99 is lower in {lower} of {of} windows.", lowerRows: "The candidate's is lower in {lower} of {of} windows.",
+  countedBlocks: "k = {k} blocks, {candidate} requests of the candidate, {baseline} of the baseline.",
   statusChanged: "{word}, {state}. {because}",
 };
 
