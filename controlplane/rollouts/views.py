@@ -42,7 +42,7 @@ def new(request: HttpRequest) -> HttpResponse:
     return _editor(request, None)
 
 
-@page(Right.RUNS_WRITE)
+@page()
 @require_http_methods(["GET", "POST"])
 def edit(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     return _editor(request, own(request, pk))
@@ -169,7 +169,13 @@ def _editor(request: HttpRequest, rollout: Rollout | None) -> HttpResponse:
         else:
             messages.success(request, _("The plan is %(hash)s.") % {"hash": saved.plan_sha256[:12]})
             return redirect(saved)
-    context = {"rollout": rollout, "form": form, "missing": missing(request.team)}
+    context = {
+        "rollout": rollout,
+        "form": form,
+        "missing": missing(request.team),
+        "yaml": as_yaml(base),
+        "may_write": request.actor.may(Right.RUNS_WRITE),
+    }
     return render(request, "rollouts/edit.html", context, status=422 if form.is_bound else 200)
 
 

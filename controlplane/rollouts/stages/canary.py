@@ -21,6 +21,7 @@ from controlplane.rollouts.stages.silence import catching_up, silent
 from documents.problem import DocumentError, Problem
 from measurement.comparison.assignment import Arm, slot_length
 from measurement.comparison.block import Block
+from measurement.comparison.confidence_sequence import LEAST_BLOCKS
 from measurement.comparison.plan import ComparisonPlan
 from measurement.comparison.stored import store
 from measurement.comparison.verdict import (
@@ -60,6 +61,14 @@ class CanaryRunner:
             median_e2e=seen.e2e_p50_s,
             rate=seen.rate * stage.weight,
         )
+        slot_s = math.ceil(10 * length) / 10
+        if LEAST_BLOCKS * slot_s + LEAD_S > deadline_s(stage):
+            message = (
+                f"is asked {seen.rate:.3g} times a second, which makes slots of {slot_s:g} s: "
+                f"{LEAST_BLOCKS} of them take longer than the stage's {deadline_s(stage):g} s. "
+                "Give it a later deadline_s, or more traffic, and resume"
+            )
+            raise DocumentError([Problem("gateway", rollout.gateway.slug, message)])
         lanes = pair_of(rollout)
         canary = gateways.Canary(
             candidate=rollout.candidate_version,
@@ -67,7 +76,7 @@ class CanaryRunner:
             seed=seed_of(rollout, run),
             starts_at=float(math.ceil(now.timestamp() + LEAD_S)),
             blocks=stage.blocks,
-            slot_s=math.ceil(10 * length) / 10,
+            slot_s=slot_s,
             washout_s=washout,
             weight=stage.weight,
             criteria=stage.criteria or USUAL,

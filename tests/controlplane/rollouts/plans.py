@@ -11,7 +11,7 @@ STAGES: list[dict[str, Any]] = [
     {"stage": "model", "arrivals": ARRIVALS},
     {"stage": "load_test", "arrivals": ARRIVALS, "block_s": 5},
     {"stage": "shadow", "bake_s": 30, "least_steps": 50},
-    {"stage": "canary", "blocks": 40, "floor_s": 1, "criteria": CRITERIA, "deadline_s": 120},
+    {"stage": "canary", "blocks": 40, "floor_s": 1, "criteria": CRITERIA, "deadline_s": 600},
     {"stage": "full", "bake_s": 20},
 ]
 PLAN: dict[str, Any] = {

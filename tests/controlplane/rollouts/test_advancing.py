@@ -18,6 +18,7 @@ from controlplane.rollouts.models import FreezeWindow, Rollout
 from controlplane.runs.models import Status
 from controlplane.teams.rights import Actor
 from tests.controlplane.rollouts.conftest import START, World, told
+from tests.controlplane.rollouts.plans import STAGES
 
 pytestmark = pytest.mark.django_db
 
@@ -219,6 +220,20 @@ def test_a_canary_without_traffic_cannot_begin_and_says_what_helps(
     approved(rollout)
     world.go()
     assert (told(rollout)["phase"], rollout.attempt) == ("running", 2)
+
+
+def test_a_canary_that_traffic_is_too_thin_for_is_not_begun(
+    world: World,
+    propose: Callable[..., Rollout],
+    operator: Actor,
+    approved: Callable[[Rollout], None],
+) -> None:
+    stages = [STAGES[3] | {"deadline_s": 30}, STAGES[4]]
+    rollout = services.start(actor=operator, rollout=propose(stages=stages))
+    approved(rollout)
+    world.go()
+    assert told(rollout)["phase"] == "held"
+    assert "take longer than the stage's 30 s" in rollout.because
 
 
 def test_a_freeze_stops_promotions_and_never_a_rollback(

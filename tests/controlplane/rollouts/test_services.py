@@ -117,6 +117,7 @@ def test_abort_works_in_every_state_and_takes_everything_back(
             for one in steps[:count]:
                 one(rollout)
                 rollout.refresh_from_db()
+                assert rollout.phase != "held", rollout.because
             found.append(told(rollout) | {"count": count})
             services.abort(actor=operator, rollout=rollout, reason="enough")
             world.heard()
