@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from controlplane.catalogue.models import Policy, Workload
@@ -42,7 +43,7 @@ def example(team: Team) -> dict[str, Any]:
             "gateway": gateway.slug if gateway else "my-gateway",
             "candidate": _candidate(team, gateway),
             "workload": _first(Workload.objects.for_team(team)) or "my-workload",
-            "stages": STAGES,
+            "stages": json.loads(json.dumps(STAGES)),  # no part is shared: YAML would name it
         },
     }
 

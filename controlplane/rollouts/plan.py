@@ -35,7 +35,9 @@ class RolloutPlan:
     metadata: Metadata = parameter(help="whose plan it is")  # noqa: RUF009 - declares a field
     gateway: str = parameter(help="slug of the gateway whose traffic the candidate is for")
     candidate: str = parameter(help="slug of a policy, or slug@version; without one, the newest")
-    stages: tuple[Stage, ...] = parameter(help="in the order model, load_test, shadow, canary, full")
+    stages: tuple[Stage, ...] = parameter(
+        help="in the order model, load_test, shadow, canary, full"
+    )
     workload: str | None = parameter(
         default=None, help="slug; what the model and the load test ask for"
     )

@@ -190,7 +190,9 @@ def decision_of(rollout: Rollout, actor: Actor, now: datetime) -> dict[str, Any]
 def _why_not(rollout: Rollout, actor: Actor, *, mine: bool) -> str:
     """Why this person can't approve; empty if they can."""
     if not actor.may(Right.APPROVE):
-        return _("Your role (%(role)s) can't approve; the role approver can.") % {"role": actor.role}
+        return _("Your role (%(role)s) can't approve; the role approver can.") % {
+            "role": actor.role
+        }
     if part := approving.excluded(rollout).get(actor.user.pk):
         said = _("You %(part)s: somebody who had no part in the change has to approve it.")
         return said % {"part": part}

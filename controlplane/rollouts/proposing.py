@@ -60,9 +60,7 @@ def parts_of(team: Team, plan: RolloutPlan) -> Parts:
     if problems or gateway is None or candidate is None or gateway.slo_version is None:
         raise DocumentError(problems)
     pinned = replace(plan, candidate=f"{candidate.line.slug}@{candidate.number}")
-    return Parts(
-        pinned, gateway, gateway.active_version, candidate, gateway.slo_version, workload
-    )
+    return Parts(pinned, gateway, gateway.active_version, candidate, gateway.slo_version, workload)
 
 
 def unshown(gateway: Gateway, candidate: PolicyVersion, plan: RolloutPlan) -> Iterator[Problem]:

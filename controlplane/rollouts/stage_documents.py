@@ -57,7 +57,10 @@ class Replay:
 
     arrivals: Mapping[str, Any] = parameter(help="process and its parameters")
     blocks: int = parameter(default=LEAST_PLANNED, minimum=LEAST_PLANNED, maximum=10_000)
-    block_s: float = parameter(default=10.0, unit="s", minimum=2, maximum=3_600)
+    block_s: float = parameter(default=10.0, unit="s", minimum=1, maximum=3_600)
+    washout_s: float | None = parameter(
+        default=None, unit="s", minimum=0, maximum=3_600, help="without one, a third of a block"
+    )
     margins: Mapping[str, float] = parameter(
         default_factory=dict, help="pass margins by criterion, where they differ from the usual"
     )

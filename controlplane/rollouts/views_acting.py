@@ -129,9 +129,7 @@ def _reason(request: HttpRequest) -> str:
     return str(form.cleaned_data["reason"]) if form.is_valid() else ""
 
 
-def _told(
-    request: HttpRequest, pk: uuid.UUID, act: Callable[[Rollout], Rollout]
-) -> HttpResponse:
+def _told(request: HttpRequest, pk: uuid.UUID, act: Callable[[Rollout], Rollout]) -> HttpResponse:
     """Done, and back to the page; 409 with the reason when its state has no place for it."""
     rollout = own(request, pk)
     try:

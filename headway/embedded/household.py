@@ -140,14 +140,25 @@ def _manage(command: str, *args: str, told: Mapping[str, str], fault: str) -> st
     return done.stdout
 
 
+def _second_person(plan: Plan) -> str:
+    """Who approves what admin proposes; nothing once that password is kept elsewhere."""
+    try:
+        password = (plan.data_dir / "approver_password").read_text().strip()
+    except FileNotFoundError:
+        return ""
+    return f"    approve   approver / {password}\n"
+
+
 def _welcome(plan: Plan, first_run: str, seconds: float) -> None:
     password = kept_secret(plan.data_dir, "admin_password")
     gateway = f"http://{LOOPBACK}:{plan.gateway_port}/v1 (its key: {plan.data_dir}/demo_key)"
+    second = _second_person(plan)
     watch = f"    watch     {plan.address}{first_run}\n" if first_run else ""
     print(
         f"\n  Headway is up, {seconds:.1f} s after its start.\n\n"
         f"    open      {plan.address}\n"
         f"    sign in   admin / {password}\n"
+        f"{second}"
         f"{watch}"
         f"    gateway   {gateway}\n"
         f"    data      {plan.data_dir}\n\n"

@@ -37,7 +37,9 @@ class FullRunner:
         if catching_up(rollout, run, now):
             return None
         if silent(rollout, run, now):
-            because = "Invalid because the gateway's telemetry is stale, and silence is no evidence."
+            because = (
+                "Invalid because the gateway's telemetry is stale, and silence is no evidence."
+            )
             return Found(Finding.INVALID, because, 0)
         if stop := _mostly_fails(rollout, run, now):
             return Found(Finding.HARM, stop, 0)

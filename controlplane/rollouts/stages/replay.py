@@ -96,6 +96,7 @@ def ask_of(sides: Sides, stage: Replay, *, seed: int, stages: int) -> comparison
         arrivals=dict(stage.arrivals),
         blocks=stage.blocks,
         block_s=stage.block_s,
+        washout_s=stage.washout_s,
         margins=dict(stage.margins),
         bases=dict(stage.bases),
         seed=seed,

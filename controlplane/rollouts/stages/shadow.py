@@ -36,7 +36,9 @@ class ShadowRunner:
         if catching_up(rollout, run, now):
             return None
         if silent(rollout, run, now):
-            because = "Invalid because the gateway's telemetry is stale, and silence is no evidence."
+            because = (
+                "Invalid because the gateway's telemetry is stale, and silence is no evidence."
+            )
             return Found(Finding.INVALID, because, 0)
         reports = reading.shadow_reports(
             rollout.gateway, rollout.candidate_version, since=run.entered_at.timestamp()

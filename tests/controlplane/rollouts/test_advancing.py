@@ -273,7 +273,10 @@ def test_shadow_passes_after_its_bake_time_within_margins(
 
 @pytest.mark.parametrize(
     ("report", "words"),
-    [({"would_have_held": 200}, "held back more"), ({"steps": 20, "agreeing": 20}, "had stepped 20 times")],
+    [
+        ({"would_have_held": 200}, "held back more"),
+        ({"steps": 20, "agreeing": 20}, "had stepped 20 times"),
+    ],
 )
 def test_shadow_outside_its_margins_holds_and_asks(
     report: dict[str, int],

@@ -139,9 +139,7 @@ def test_abort_works_in_every_state_and_takes_everything_back(
     assert AuditEntry.objects.filter(verb="abort_rollout").count() == len(seen)
 
 
-def test_abort_works_while_it_is_held(
-    world: World, in_canary: Rollout, operator: Actor
-) -> None:
+def test_abort_works_while_it_is_held(world: World, in_canary: Rollout, operator: Actor) -> None:
     services.hold(actor=operator, rollout=in_canary, reason="let me look")
     assert told(in_canary)["because"] == "let me look"
     services.abort(actor=operator, rollout=in_canary)

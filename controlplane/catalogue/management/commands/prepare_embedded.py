@@ -28,3 +28,4 @@ class Command(BaseCommand):
         if options["lane_urls"]:
             told = ("lane_urls", "gateway_url")
             call_command("load_demo_gateway", **{name: options[name] for name in told})
+        call_command("load_demo_approver")
