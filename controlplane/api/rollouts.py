@@ -225,7 +225,7 @@ class ApproveRollout(RolloutView):
     """Here so that a program is told why not, and what to do instead."""
 
     @extend_schema(request=None, responses={403: ProblemOut, 404: ProblemOut})
-    def post(self, request: Request, pk: uuid.UUID) -> NoReturn:  # noqa: ARG002
+    def post(self, request: Request, pk: uuid.UUID) -> NoReturn:
         """Always refused: a token can never approve."""
         rollout = self.find(pk)
         page = request.build_absolute_uri(rollout.get_absolute_url())
@@ -233,4 +233,4 @@ class ApproveRollout(RolloutView):
             deciding.refuse_token(actor=self.actor, rollout=rollout)
         except Denied as denial:
             raise Denied(f"{denial} {page}") from None
-        raise Denied(deciding.NO_TOKEN)
+        raise Denied(deciding.A_PERSON_DECIDES)

@@ -103,14 +103,18 @@ def _begin(rollout: Rollout, now: datetime) -> bool:
             rollout = locked(rollout.pk)
             if not _may_begin(rollout, now):
                 return False
-            if out := out_of_step(rollout):
-                raise DocumentError([Problem("gateway", rollout.gateway.slug, out)])
+            _check_gateway(rollout)
             tick_of = _tick_of(rollout, now)
             return move(rollout, tick_of, Word("enter", f"{name} has begun."), now)
     except DocumentError as error:
         with transaction.atomic():
             why = f"{name} could not begin: {'; '.join(str(one) for one in error.problems)}"
             return move(locked(rollout.pk), machine.Stuck(), Word("hold", why), now)
+
+
+def _check_gateway(rollout: Rollout) -> None:
+    if out := out_of_step(rollout):
+        raise DocumentError([Problem("gateway", rollout.gateway.slug, out)])
 
 
 def _may_begin(rollout: Rollout, now: datetime) -> bool:

@@ -19,7 +19,7 @@ from controlplane.teams import services as teams
 from controlplane.teams.rights import Actor, Denied, Right, require
 from documents.problem import DocumentError, Problem
 
-NO_TOKEN = (
+A_PERSON_DECIDES = (
     "A token can never approve: a person does, signed in, with their password. Open the rollout's "
     "page to approve it."
 )
@@ -128,7 +128,7 @@ def rare_of(run: StageRun) -> dict[str, float]:
 def refuse_token(*, actor: Actor, rollout: Rollout) -> None:
     """Denied, and written down, where a program asks to approve."""
     if actor.token is not None:
-        _deny(actor, rollout, "approve", NO_TOKEN)
+        _deny(actor, rollout, "approve", A_PERSON_DECIDES)
 
 
 def _asked(rollout: Rollout) -> int:
@@ -141,7 +141,7 @@ def _may_decide(actor: Actor, rollout: Rollout, verb: str, *, mine: bool = False
     Every denial is written down.
     """
     if actor.token is not None:
-        _deny(actor, rollout, verb, NO_TOKEN.replace("approve", verb, 1))
+        _deny(actor, rollout, verb, A_PERSON_DECIDES.replace("approve", verb, 1))
     require(actor, Right.APPROVE, to=f"{verb}_rollout", kind="rollout", name=str(rollout))
     needed = approving.role_needed(rollout)
     if not approving.approves(actor.role, needed):

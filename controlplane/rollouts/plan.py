@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -165,7 +166,7 @@ def _weights(stages: Sequence[Stage]) -> Iterator[Problem]:
     """Canaries widen; and before the first one somebody other than its author has looked."""
     canaries = [(place, one) for place, one in enumerate(stages) if isinstance(one, CanaryStage)]
     weights = [one.weight for _, one in canaries]
-    if any(later <= earlier for earlier, later in zip(weights, weights[1:], strict=False)):
+    if any(later <= earlier for earlier, later in itertools.pairwise(weights)):
         yield Problem("stages", weights, "canaries must grow in weight")
     if canaries and not canaries[0][1].approvals:
         where = f"stages.{canaries[0][0]}.approvals"

@@ -9,12 +9,11 @@ from django.utils import timezone
 
 from controlplane.rollouts import machine, proposing
 from controlplane.rollouts.history import note
-from controlplane.rollouts.machine import Phase, Refused
+from controlplane.rollouts.machine import Refused
 from controlplane.rollouts.models import Rollout
 from controlplane.rollouts.moving import Word, locked, move
 from controlplane.rollouts.plan import RolloutPlan
 from controlplane.teams.rights import Actor, Right, require
-from documents.problem import DocumentError, Problem
 
 SEEDS = 2**31
 

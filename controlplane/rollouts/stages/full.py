@@ -62,7 +62,7 @@ class FullRunner:
 
 
 def _everywhere(rollout: Rollout, run: StageRun) -> bool:
-    """Whether every live process says that it runs the candidate, and nothing else, on each lane."""
+    """Whether every live process says that it runs the candidate on each lane, and nothing else."""
     seen = reading.seen(rollout.gateway)
     if seen is None or seen.revision < run.setting["revision"]:
         return False
