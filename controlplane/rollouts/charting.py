@@ -91,6 +91,11 @@ def sentence(row: Mapping[str, Any]) -> str:
     """What the figure says, with the two numbers that decide."""
     if not row["k"]:
         return "No block is over yet."
+    if row["outcome"] == "harm":
+        evidence = f"the evidence against equal arms is E = 10^{row['log10_e'] or 0.0:.1f}"
+        if row["r_harm"] is None:
+            return f"Harm: {evidence}."
+        return f"Harm: the gap is surely above {low_of(row):.2f} pt, and {evidence}."
     if row["k"] < LEAST_BLOCKS:
         return f"{row['k']} of {LEAST_BLOCKS} blocks: nothing passes before."
     if row["rare"]:
@@ -106,6 +111,11 @@ def sentence(row: Mapping[str, Any]) -> str:
     detect = row["detectable"]
     least = "" if detect is None else f" The smallest harm detectable now: {100 * detect:.2f} pt."
     return f"The upper bound, {high:+.2f} pt, is {side} the margin of {margin:+.2g} pt.{least}"
+
+
+def low_of(row: Mapping[str, Any]) -> float:
+    """Under this the gap can't be, in points."""
+    return 100 * float(row["m"] - row["r_harm"])
 
 
 def arms_of(run: StageRun, slo: Slo | None) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from controlplane.rollouts.moving import Word, locked, move
 from controlplane.teams import services as teams
 from controlplane.teams.rights import Actor, Denied, Right, require
 from documents.problem import DocumentError, Problem
+from measurement.comparison.confidence_sequence import LEAST_BLOCKS
 
 A_PERSON_DECIDES = (
     "A token can never approve: a person does, signed in, with their password. Open the rollout's "
@@ -121,7 +122,10 @@ def rare_of(run: StageRun) -> dict[str, float]:
     return {
         row["name"]: row["unseen"]
         for row in rows
-        if row["rare"] and row["outcome"] == "inconclusive" and row["unseen"] is not None
+        if row["rare"]
+        and row["k"] >= LEAST_BLOCKS
+        and row["outcome"] == "inconclusive"
+        and row["unseen"] is not None
     }
 
 

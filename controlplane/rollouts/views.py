@@ -130,7 +130,11 @@ def rollout_page(
         "form": form or DecideForm(initial=initial, rare=rare),
         "inaction": presenting.inaction_of(rollout),
         "undoing": presenting.undoing(rollout),
-        "changes": parameter_diff(before.document, after.document),
+        "changes": [
+            one
+            for one in parameter_diff(before.document, after.document)
+            if one.path.startswith("spec.")
+        ],
         "conflicts": services.conflicts(rollout) if rollout.is_open else [],
         "events": rollout.events.all(),
         "retries": rollout.retries.all(),

@@ -18,7 +18,7 @@ const root = /** @type {HTMLElement} */ ($("rollout"));
 const bar = /** @type {HTMLElement} */ ($("verdict"));
 const { socket, frames, status, page } = root.dataset;
 const LIVE = new Set(["waiting", "running", "held"]);
-const PARTS = ["parts-steps", "parts-canary", "parts-side", "parts-events", "parts-dialog", "verdict-end"];
+const PARTS = ["parts-steps", "parts-canary", "parts-arms", "parts-side", "parts-events", "parts-dialog", "verdict-end"];
 /** The shape of an icon by phase. @type {Record<string, string>} */
 const SHAPES = { draft: "none", waiting: "wait", running: "run", held: "warn", done: "pass", rolled_back: "fail", aborted: "cancelled" };
 
@@ -71,7 +71,7 @@ async function refresh() {
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
     for (const id of PARTS) {
       const [old, now] = [$(id), fresh.getElementById(id)];
-      if (id === "parts-canary" && old?.querySelector("#gaps") && now?.querySelector("#gaps")) continue;
+      if (old?.querySelector("#gaps, #arms") && now?.querySelector("#gaps, #arms")) continue;
       if (old && now) old.replaceChildren(...[...now.childNodes].map((node) => document.importNode(node, true)));
       else if (old && id === "parts-dialog") old.replaceChildren();
     }

@@ -15,8 +15,8 @@ from typing import Any
 
 from tests.end_to_end.embedded import Embedded, Visitor, wait_for
 
-RATE = 100.0
-"""Requests a second over both lanes: 40 an arm in each slot of a second."""
+RATE = 80.0
+"""Requests a second over both lanes: 40 an arm take a second."""
 TOKENS = 4
 WIDE = {"attainment": 0.15, "errors": 0.15}
 """Rare events pass by ln(1/α)/δ clean blocks: 20 of them."""

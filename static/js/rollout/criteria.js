@@ -2,7 +2,7 @@
 /** The numbers that a canary's verdict rests on, one row a criterion. */
 import { h, icon } from "../dom.js";
 
-/** @typedef {{name: string, tone: string, word: string, candidate: string, baseline: string, n: string, m: string, band: string, margin: string, pooled: number, e: string, detectable: string}} Row */
+/** @typedef {{name: string, tone: string, word: string, candidate: string, candidate_n: string, baseline: string, baseline_n: string, m: string, band: string, margin: string, pooled: string, e: string, detectable: string}} Row */
 
 /**
  * @param {HTMLElement} table
@@ -15,8 +15,9 @@ export function showCriteria(table, rows) {
   body.replaceChildren(
     ...rows.map((row) => {
       const badge = h("span", { class: "badge", "data-v": row.tone }, icon(row.tone, 12), row.word);
-      const cells = [row.candidate, row.baseline, row.n, row.m, row.band, row.margin, String(row.pooled), row.e, row.detectable];
-      return h("tr", {}, h("td", { class: "main" }, row.name), h("td", {}, badge), ...cells.map((text, i) => h("td", { class: "n", "data-l": heads[i + 2] }, text)));
+      const cells = [[row.candidate, row.candidate_n], [row.baseline, row.baseline_n], [row.m], [row.band, row.margin], [row.pooled], [row.e], [row.detectable]];
+      const written = cells.map(([text, sub], i) => h("td", { class: "n", "data-l": heads[i + 2] }, h("span", {}, text, ...(sub ? [h("span", { class: "sub" }, sub)] : []))));
+      return h("tr", {}, h("td", { class: "main" }, row.name), h("td", {}, badge), ...written);
     }),
   );
 }
