@@ -98,6 +98,8 @@ def sentence(row: Mapping[str, Any]) -> str:
         return f"Harm: the gap is surely above {low_of(row):.2f} pt, and {evidence}."
     if row["k"] < LEAST_BLOCKS:
         return f"{row['k']} of {LEAST_BLOCKS} blocks: nothing passes before."
+    if row["rare"] and row["outcome"] == "pass":
+        return f"No bad request of the candidate in {row['k']:,} blocks: that is enough to pass."
     if row["rare"]:
         return (
             f"{row['pooled']} bad requests in {row['k']:,} blocks: too rare for the band to be "

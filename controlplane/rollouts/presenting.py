@@ -166,7 +166,7 @@ def decision_of(rollout: Rollout, actor: Actor, now: datetime) -> dict[str, Any]
     if not waits and phase is not Phase.HELD and not rare:
         return None
     holding = approving.holding(rollout, now)
-    mine = any(one.user_id == actor.user.pk for one in holding)
+    mine = waits and any(one.user_id == actor.user.pk for one in holding)
     return {
         "stage": rollout.document.name_of(rollout.stage),
         "waits": waits,

@@ -77,7 +77,7 @@ def test_from_draft_to_canary_on_its_page_by_two_people(
     assert "Your role (operator) can't approve" in said
     assert "Approve Canary" not in said
     said = text_of(theirs.get(path))
-    for words in ("Approve Canary", "one of approver-platform", "Binds to", "If you do nothing"):
+    for words in ("Approve Canary", "any of: approver-platform", "Binds to", "If you do nothing"):
         assert words in said, words
 
     rollout.refresh_from_db()
