@@ -7,6 +7,7 @@ PORT   ?= 8000
 DATA   ?= var
 BIND   ?= 127.0.0.1
 ENGINE ?= simulated
+TRAFFIC ?= yes
 
 # What is installed is named by a stamp file; it is made again when its lock changes.
 ENV_server    := $(VENV)/.installed-server
@@ -26,14 +27,14 @@ NOTHING_ASKED := [ $$? -eq 5 -a -n "$(PYTEST_ARGS)" ]
 
 help:
 	@echo "make up      install, start everything on this machine, open on a running load test"
-	@echo "             PORT=$(PORT) DATA=$(DATA) BIND=$(BIND) ENGINE=simulated|llamacpp"
+	@echo "             PORT=$(PORT) DATA=$(DATA) BIND=$(BIND) ENGINE=simulated|llamacpp TRAFFIC=yes|no"
 	@echo "make test    install what tests need, then lint, types, contracts and all tests"
 	@echo "make check   lint, types and contracts only"
 	@echo "make format  let the formatter have its way"
 	@echo "make lock    resolve the dependencies anew into requirements/"
 
 up: $(UP_ENV)
-	@exec $(BIN)/python -m headway up --port $(PORT) --bind $(BIND) --data-dir $(DATA) --engine $(ENGINE)
+	@exec $(BIN)/python -m headway up --port $(PORT) --bind $(BIND) --data-dir $(DATA) --engine $(ENGINE) $(if $(filter no,$(TRAFFIC)),--no-traffic)
 
 test: check pytest
 

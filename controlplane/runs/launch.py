@@ -258,3 +258,7 @@ def _is_id(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+row_finder, version_finder = _row, _version
+"""For other requests that name objects of the catalogue."""

@@ -161,3 +161,8 @@ def _file(path: Path, what: str) -> Mapping[str, Any]:
     if not isinstance(found, Mapping):
         raise DocumentError([Problem(what, str(path), "must hold a mapping of field: value")])
     return found
+
+
+policy_document, named_document = _policy, _named
+workload_document, arrivals_document, with_changes = _workload, _arrivals, _set
+"""For other commands that take the same words."""

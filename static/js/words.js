@@ -41,6 +41,18 @@ const english = {
   rateSaid: "Mean {mean}, at most {most}, counted in steps of {step} s.",
   rate: "Rate", requestsPerSecond: "requests per second", scheduled: "Scheduled", bucket: "Tokens", andMore: "{low} and more",
   promptTokens: "Prompt length", outputTokens: "Output length", requests: "Requests", tokens: "tokens",
+  up: "up", down: "down", unheard: "not heard of", noLanes: "No lane has been reported yet.",
+  shadowed: "shadow", noDecisions: "No decision in the time shown: a fixed limit makes none.",
+  noTraffic: "Nobody asked in the last minutes.", perSecond: "{v} /s", inBlock: "{arm}, block {block}",
+  gapOfBlocks: "gap of the candidate over the baseline", points: "points", block: "Block",
+  passUnder: "pass under {v}", harmAbove: "harm above {v}", meanGap: "mean", blockGap: "this block",
+  gapSaid: "After {k} of {of} blocks the mean gap is {m} points; as far as one can tell it lies from {low} to {high}.",
+  noBlocks: "No block has ended yet.",
+  candidate: "Candidate", baseline: "Baseline", attainment: "Attainment", offered: "Offered", pt: "pt",
+  ofOffered: "% of offered", aLaneEqual: "req/s a lane, must be equal", pointsOfOffered: "points of offered",
+  noPassBefore: "no pass before k = {k}", noArms: "Nothing of both arms at once yet.",
+  lowerP99: "The candidate's P99 is lower in {lower} of {of} windows.", lowerRows: "The candidate's is lower in {lower} of {of} windows.",
+  countedBlocks: "k = {k} blocks, {candidate} requests of the candidate, {baseline} of the baseline.",
   statusChanged: "{word}, {state}. {because}",
 };
 

@@ -1,0 +1,1 @@
+"""What ``headway ab`` is made of: arguments become an order, its news become lines."""
