@@ -65,7 +65,7 @@ class Draft:
         minimum=0.0,
         maximum=3_600,
         unit="s",
-        help="start of each slot that is not counted; a third of block_s if not given",
+        help="start of each slot that is not counted; a third of the slot if not given",
     )
     margins: Mapping[str, float] = parameter(
         default_factory=dict,

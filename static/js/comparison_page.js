@@ -31,7 +31,7 @@ const figures = specs.map((spec) => {
   $("figures").append(element);
   /** @type {Map<number, Point>} */
   const points = new Map();
-  const xTicks = (/** @type {[number, number]} */ [low, high], /** @type {number} */ width) => nice(low, high, Math.max(2, width / 80)).ticks.filter((x) => x >= low && x <= high);
+  const xTicks = (/** @type {[number, number]} */ [low, high], /** @type {number} */ width) => nice(low, high, Math.max(2, width / 80)).ticks.filter((x) => Number.isInteger(x) && x >= low && x <= high);
   const chart = new Chart(element, {
     title: spec.label, sub: say("gapOfBlocks"), unit: say("points"), height: 220, xName: say("block"), xText: (x) => num(x), axisText: (x) => num(x), xTicks, sync: "comparison",
     marks: [{ y: spec.pass_margin, label: say("passUnder", { v: num(spec.pass_margin, 2) }) }, { y: spec.harm_margin, label: say("harmAbove", { v: num(spec.harm_margin, 2) }) }],
