@@ -61,6 +61,15 @@ def test_a_wrong_body_is_told_by_its_fields(
     text = answer.content.decode()
     for told in ("candidate", "endpoints", "speed"):
         assert told in text
+    for field, given in (
+        ("margins", [1]),
+        ("bases", "x"),
+        ("profile", "/etc/x.yaml"),
+        ("seed", "s"),
+    ):
+        answer = call("post", "/comparisons", body_of(ask, **{field: given}), Idempotency_Key=field)
+        assert answer.status_code == 422
+        assert field in answer.content.decode()
     closed = body_of(ask, arrivals={"process": "closed", "concurrency": 2})
     answer = call("post", "/comparisons", closed, Idempotency_Key="k3")
     assert "would not be asked the same" in answer.content.decode()
