@@ -137,7 +137,9 @@ def _notes(comparison: Comparison) -> Sequence[str]:
     model = comparison.live.get("model")
     if not model:
         return ()
-    return (f"Numbers of the engine model, profile {model['profile']}: {model['error']}",)
+    modelled = comparison.where == Comparison.Where.MODEL
+    what = "the engine model" if modelled else "simulated engines"
+    return (f"Numbers of {what}, profile {model['profile']}: {model['error']}",)
 
 
 def _latency(arm: Mapping[str, Any], name: str, percentile: str) -> float | None:

@@ -51,7 +51,8 @@ function redraw() {
     if (last) chart.summarise(say("gapSaid", { m: num(last[2], 2), low: num(last[3], 2), high: num(last[4], 2), k: rows.length, of: spec.blocks }));
   }
   if (!latest) return;
-  showProgress($("verdict"), { ...latest.run, left_s: latest.run.left_s ?? 0 });
+  const { left_s: left, status: now } = latest.run;
+  showProgress($("verdict"), { ...latest.run, left_s: left ?? 0, status: left == null ? "" : now });
   showVerdict($("verdict"), latest.verdict, latest.run.status);
   showCriteria($("criteria"), latest.criteria);
   showArms($("arms"), latest.arms);

@@ -27,7 +27,7 @@ from tests.loadtest.ab.asked import WORSE, Heard, carried_out, order, policy
 def test_equal_policies_on_engines_that_differ_by_chance_do_no_harm(
     seed: int, tmp_path: Path
 ) -> None:
-    loaded = order(seed=seed, arrivals={"process": "poisson", "rate": 45}, blocks=33)
+    loaded = order(seed=seed, arrivals={"process": "poisson", "rate": 30}, blocks=33)
     result, _ = carried_out(loaded, tmp_path, grounds=partial(model_ground, apart=True))
     assert result.verdict.outcome in {"pass", "inconclusive"}
 
