@@ -188,7 +188,7 @@ def _missing(seen: Facts) -> State | None:
 def _serving(seen: Facts) -> str:
     running = {lane["policy"] for process in seen.processes for lane in process.lanes}
     named = ", ".join(name_of(seen.gateway, policy) for policy in sorted(running))
-    return _("%(policy)s serves %(rate)s req/s on %(lanes)s, in %(processes)s.") % {
+    return _("%(rate)s req/s on %(lanes)s under %(policy)s; %(processes)s.") % {
         "policy": named or "–",
         "rate": phrases.number(seen.recent.rate, 1),
         "lanes": phrases.count(len({row.name for row in seen.gateway.lane_rows.all()}), "lane"),
