@@ -73,6 +73,7 @@ function apply(frame) {
   const known = new Set(decisions.map(({ n }) => n));
   decisions = [...frame.decisions.filter((/** @type {Decision} */ one) => !known.has(one.n)), ...decisions].slice(0, LISTED);
   latest = frame;
+  seen.moving = frame.seq > 0; // before the first batch nothing can be old
   if (due) return;
   due = true;
   setTimeout(() => requestAnimationFrame(redraw), 50);
