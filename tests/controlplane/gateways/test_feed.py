@@ -10,6 +10,7 @@ from django.test import Client
 
 from controlplane.audit.models import AuditEntry
 from controlplane.catalogue.models import Endpoint, PolicyVersion, Tenant
+from controlplane.catalogue.services.removal import InUse, delete
 from controlplane.gateways import services, writing
 from controlplane.gateways.documents import GatewayDocument, document_of
 from controlplane.gateways.models import Gateway, TenantKey
@@ -204,3 +205,13 @@ def test_words_about_a_gateway_change_without_a_revision(edge: Gateway, operator
     writing.change_gateway(actor=operator, gateway=edge, document=document)
     assert (edge.description, edge.revision) == ("In Frankfurt", 1)
     assert AuditEntry.objects.filter(verb="change_gateway").count() == 1
+
+
+def test_what_a_gateway_stands_on_is_not_deleted_under_it(
+    edge: Gateway, operator: Actor, steady: PolicyVersion
+) -> None:
+    for row in (Endpoint.objects.get(slug="e-p"), steady.line):
+        with pytest.raises(InUse, match="is used by"):
+            delete(actor=operator, row=row)
+    delete(actor=operator, row=edge)
+    delete(actor=operator, row=Endpoint.objects.get(slug="e-p"))
