@@ -35,6 +35,7 @@ def build(gateway: Gateway, *, since: int, now: datetime | None = None) -> Frame
         "seq": gateway.seq,
         "run": {
             "status": "running",
+            "revision": gateway.revision,
             "updated_at": _z(gateway.seen_at or now),
             "until": until,
             "from": _from(processes, until),
@@ -68,6 +69,7 @@ def page(gateway: Gateway) -> dict[str, Any]:
         "lane_columns": figures.LANE_COLUMNS,
         "lanes": list(gateway.lanes),
         "arms": arms,
+        "revision": gateway.revision,
     }
 
 
