@@ -18,6 +18,7 @@ AGAIN = (
     *("audit", "teams", "catalogue", "api/test_catalogue.py", "api/test_idempotency.py"),
     *("gates/test_services.py", "runs/test_services.py", "runs/test_supervisor.py"),
     *("runs/test_views.py", "runs/test_watchdog.py", "test_in_use.py", "test_migrations.py"),
+    "gateways/test_telemetry.py",
 )
 """What leans on the database: locks, constraints, triggers, queries. Not what folds and draws."""
 pytestmark = pytest.mark.postgresql
