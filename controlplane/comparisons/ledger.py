@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +48,10 @@ class ComparisonLedger:
         if status not in ACTIVE:
             raise Superseded(status)
         return status
+
+    def heard_by(self) -> dict[str, Callable[[Message], None]]:
+        """Of a run's further messages an A/B's worker says none."""
+        return {}
 
     def started(self, message: Message) -> None:
         """Its engines stand, and the load begins."""
