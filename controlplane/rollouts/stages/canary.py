@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from types import MappingProxyType
+from typing import Any
 
 from controlplane.gateways import reading
 from controlplane.gateways import services as gateways
@@ -28,7 +29,6 @@ from measurement.comparison.verdict import (
     ADVANCE,
     HOLD,
     ROLL_BACK,
-    ComparisonVerdict,
     Evidence,
     judge,
 )
@@ -99,8 +99,8 @@ class CanaryRunner:
             return None
         plan, evidence = comparison_plan(rollout, run), evidence_of(rollout, run, now)
         stored = store(plan, evidence)
-        verdict = judge(plan, evidence)
-        return Found(finding_of(verdict), verdict.because, len(evidence.blocks), stored)
+        verdict = stored["verdict"]
+        return Found(finding_of(verdict), verdict["because"], len(evidence.blocks), stored)
 
     def leave(self, rollout: Rollout, run: StageRun, now: datetime) -> None:
         """Its weight stays while the next stage waits, and ``guard`` goes on looking."""
@@ -166,11 +166,11 @@ def evidence_of(rollout: Rollout, run: StageRun, now: datetime) -> Evidence:
     )
 
 
-def finding_of(verdict: ComparisonVerdict) -> Finding:
-    """What the machine is told."""
-    if verdict.outcome == Finding.INVALID:
+def finding_of(verdict: Mapping[str, Any]) -> Finding:
+    """What the machine is told of a stored verdict."""
+    if verdict["outcome"] == Finding.INVALID:
         return Finding.INVALID
-    return _FINDINGS.get(verdict.action, Finding.GOING)
+    return _FINDINGS.get(verdict["action"], Finding.GOING)
 
 
 def pair_of(rollout: Rollout) -> tuple[str, str]:
