@@ -50,6 +50,9 @@ class Ask:
 
     def order(self, team: Team) -> Order:
         """What a worker carries out; DocumentError lists every fault, caps included."""
+        if self.profile not in profiles.names():  # a path would have the server read its files
+            known = f"is no profile; known: {', '.join(profiles.names())}"
+            raise DocumentError([Problem("profile", self.profile, known)])
         names = ("name", "base_url", "model", "kind")
         shares = self.workload.document.get("tenants") or {}
         order = draft(

@@ -68,17 +68,28 @@ class ComparisonForm(forms.Form):
         self.fields["workload"].queryset = Workload.objects.for_team(team)
         self.fields["profile"].choices = [(name, name) for name in profiles.names()]
         self.fields["margin"].unit = _("points")
+        self._preselect()
         self._arrival_fields()
         infos = {info.name: info for info in describe(Draft)}
         for name in _AS_GIVEN:
             initial = secrets.randbelow(SEEDS) if name == "seed" else infos[name].default
             self.fields[name] = _number_field(infos[name], initial)
+        self.fields["block_s"].label = _("Slot")
         for name, owners in (
             ("profile", "model engines"),
             ("endpoint", "endpoints switchback"),
             ("second_endpoint", "endpoints"),
         ):
             self.fields[name].widget.attrs["data-when"] = f"where={owners}"
+
+    def _preselect(self) -> None:
+        """The newest version against the one before it, under the newest objectives."""
+        newest = PolicyVersion.objects.for_team(self.team).order_by("-created_at", "-id")[:2]
+        first, last = (*newest, None, None)[:2]
+        self.fields["candidate"].initial = first
+        self.fields["baseline"].initial = last or first
+        slos = SloVersion.objects.for_team(self.team).order_by("-created_at", "-id")
+        self.fields["slo_version"].initial = slos.first()
 
     def _arrival_fields(self) -> None:
         """Open loops only: a closed one can't ask two policies the same."""

@@ -2,13 +2,14 @@
 
 from django.urls import path
 
-from controlplane.comparisons import views
+from controlplane.comparisons import described, views
 
 app_name = "comparisons"
 urlpatterns = [
     path("", views.index, name="list"),
     path("new/", views.new, name="new"),
     path("preview/", views.preview, name="preview"),
+    path("runs/", described.runs, name="runs"),
     path("<uuid:pk>/", views.detail, name="detail"),
     path("<uuid:pk>/cancel/", views.cancel, name="cancel"),
     path("<uuid:pk>/frames/", views.frames, name="frames"),

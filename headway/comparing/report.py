@@ -37,8 +37,8 @@ def report(result: Result) -> str:
         head = f"Cancelled after {len(result.evidence.blocks)} blocks. Until then: "
     more = [one for one in verdict.reasons if one[1:].rstrip(".") not in verdict.because]
     lines = [head + verdict.because, *more]
-    lines += ["", *_table(_CRITERIA, [_criterion(one) for one in verdict.criteria])]
-    lines += ["", *_table(("", "A, baseline", "B, candidate"), _arms(result))]
+    lines += ["", *columns(_CRITERIA, [_criterion(one) for one in verdict.criteria])]
+    lines += ["", *columns(("", "A, baseline", "B, candidate"), _arms(result))]
     lines += ["", *result.notes] if result.notes else []
     lines += ["", f"seed {verdict.seed}, plan {verdict.plan_sha256[:12]}, α {verdict.alpha:g}"]
     return "\n".join(lines) + "\n"
@@ -98,7 +98,7 @@ def _arms(result: Result) -> list[tuple[str, ...]]:
     return [*rows, ("sent on time", *(_percent(value) for value in on_time))]
 
 
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+def columns(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """Left the first two columns where they are words, right the numbers."""
     widths = [max(len(row[at]) for row in (heads, *rows)) for at in range(len(heads))]
     words = 2 if len(heads) > 3 else 1

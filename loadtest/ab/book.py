@@ -40,6 +40,7 @@ class BlockBook:
         self._order = order
         self._replay = replay
         self._engines = engines
+        self._expected = replay.expected  # reckoned before the load begins
         self._samples: dict[Place, list[Sample]] = defaultdict(list)
         self._ran: dict[Place, set[str]] = defaultdict(set)
         self._lateness = {arm: Lateness() for arm in Arm}
@@ -86,7 +87,7 @@ class BlockBook:
         return self._lateness[arm]
 
     def _complete(self, index: int) -> bool:
-        expected = self._replay.expected
+        expected = self._expected
         return all(len(self._samples[index, arm]) >= expected.get((index, arm), 0) for arm in Arm)
 
     def _close(self, index: int) -> Closed:

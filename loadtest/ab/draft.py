@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +29,8 @@ WASHOUT_SHARE = 1 / 3
 """Of a slot, where nobody says how long answers take."""
 HARM = ".harm"
 """After a criterion's name in ``margins``: the gap that may be before it is harm."""
-_POWER_RUNS = 1000
+MODEL_REQUESTS = 200_000
+"""An arm, on the engine model: some minutes of reckoning."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Draft:
     blocks: int = parameter(
         default=BLOCKS,
         minimum=LEAST_PLANNED,
-        maximum=10_000,
+        maximum=1_000,
         unit="blocks",
         help="planned; looks after 25, 50, 75 and 100 % of them",
     )
@@ -65,7 +66,7 @@ class Draft:
         minimum=0.0,
         maximum=3_600,
         unit="s",
-        help="start of each slot that is not counted; a third of block_s if not given",
+        help="start of each slot that is not counted; a third of the slot if not given",
     )
     margins: Mapping[str, float] = parameter(
         default_factory=dict,
@@ -101,7 +102,12 @@ def draft(given: object) -> Order:
     ]
     if asked.where in (Where.MODEL, Where.ENGINES):
         found.take("", profiles.load, asked.profile)
-    criteria = found.take("", lambda slo: criteria_of(slo, asked.margins, asked.bases), slo)
+    found.note(_shape_faults(asked))
+    if asked.where == Where.MODEL and load is not None:
+        found.note(_too_many(load, asked))
+    criteria: Any = None
+    if not found.problems:
+        criteria = found.take("", lambda slo: criteria_of(slo, asked.margins, asked.bases), slo)
     found.settle()
     washout = WASHOUT_SHARE * asked.block_s if asked.washout_s is None else asked.washout_s
     where = Where(asked.where)
@@ -202,6 +208,24 @@ def _load(fields: Mapping[str, Any], asked: Draft) -> Scenario:
         raise DocumentError(renamed) from None
 
 
+def _shape_faults(asked: Draft) -> Iterator[Problem]:
+    """Parts that are no mapping, where one is read."""
+    for name in ("margins", "bases"):
+        given = getattr(asked, name)
+        if not isinstance(given, Mapping):
+            yield Problem(name, given, "must be a mapping of criterion: share, such as 0.01")
+
+
+def _too_many(load: Scenario, asked: Draft) -> Iterator[Problem]:
+    expected = load.arrivals.expected(load.duration_s) or 0.0
+    if expected > MODEL_REQUESTS:
+        message = (
+            f"make {expected:,.0f} requests an arm; the engine model takes at most "
+            f"{MODEL_REQUESTS:,}. Plan fewer or shorter blocks, or a lower rate"
+        )
+        yield Problem("blocks", asked.blocks, message)
+
+
 def _name(baseline: Policy, candidate: Policy) -> str:
     return f"{candidate.name[:30]}-against-{baseline.name[:20]}".strip("-")
 
@@ -210,19 +234,23 @@ class _Gathered:
     """Faults of several parts, so that all are told at once."""
 
     def __init__(self) -> None:
-        self._problems: list[Problem] = []
+        self.problems: list[Problem] = []
 
     def take(self, path: str, parse: Any, given: Any) -> Any:
         """What the parser makes of it; None and a note where it can't."""
-        if given is None and self._problems:
-            return None
+        if given is None and self.problems:
+            return None  # an earlier fault is why
         try:
             return parse(given)
         except DocumentError as error:
-            self._problems += (error.below(path) if path else error).problems
+            self.problems += (error.below(path) if path else error).problems
             return None
+
+    def note(self, problems: Iterable[Problem]) -> None:
+        """Faults that somebody else has found."""
+        self.problems += problems
 
     def settle(self) -> None:
         """Raise what was gathered."""
-        if self._problems:
-            raise DocumentError(self._problems)
+        if self.problems:
+            raise DocumentError(self.problems)

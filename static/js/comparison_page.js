@@ -31,7 +31,7 @@ const figures = specs.map((spec) => {
   $("figures").append(element);
   /** @type {Map<number, Point>} */
   const points = new Map();
-  const xTicks = (/** @type {[number, number]} */ [low, high], /** @type {number} */ width) => nice(low, high, Math.max(2, width / 80)).ticks.filter((x) => x >= low && x <= high);
+  const xTicks = (/** @type {[number, number]} */ [low, high], /** @type {number} */ width) => nice(low, high, Math.max(2, width / 80)).ticks.filter((x) => Number.isInteger(x) && x >= low && x <= high);
   const chart = new Chart(element, {
     title: spec.label, sub: say("gapOfBlocks"), unit: say("points"), height: 220, xName: say("block"), xText: (x) => num(x), axisText: (x) => num(x), xTicks, sync: "comparison",
     marks: [{ y: spec.pass_margin, label: say("passUnder", { v: num(spec.pass_margin, 2) }) }, { y: spec.harm_margin, label: say("harmAbove", { v: num(spec.harm_margin, 2) }) }],
@@ -51,7 +51,8 @@ function redraw() {
     if (last) chart.summarise(say("gapSaid", { m: num(last[2], 2), low: num(last[3], 2), high: num(last[4], 2), k: rows.length, of: spec.blocks }));
   }
   if (!latest) return;
-  showProgress($("verdict"), { ...latest.run, left_s: latest.run.left_s ?? 0 });
+  const { left_s: left, status: now } = latest.run;
+  showProgress($("verdict"), { ...latest.run, left_s: left ?? 0, status: left == null ? "" : now });
   showVerdict($("verdict"), latest.verdict, latest.run.status);
   showCriteria($("criteria"), latest.criteria);
   showArms($("arms"), latest.arms);

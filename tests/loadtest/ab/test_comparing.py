@@ -27,7 +27,7 @@ from tests.loadtest.ab.asked import WORSE, Heard, carried_out, order, policy
 def test_equal_policies_on_engines_that_differ_by_chance_do_no_harm(
     seed: int, tmp_path: Path
 ) -> None:
-    loaded = order(seed=seed, arrivals={"process": "poisson", "rate": 45}, blocks=33)
+    loaded = order(seed=seed, arrivals={"process": "poisson", "rate": 30}, blocks=33)
     result, _ = carried_out(loaded, tmp_path, grounds=partial(model_ground, apart=True))
     assert result.verdict.outcome in {"pass", "inconclusive"}
 
@@ -146,13 +146,13 @@ def test_an_engine_that_dies_ends_it_with_the_reason(tmp_path: Path) -> None:
 def test_a_law_that_learns_keeps_what_it_knows_while_the_other_one_decides(
     tmp_path: Path,
 ) -> None:
-    """Under overload AIMD cuts; were it begun anew in each of its blocks, it would be at 64."""
+    """Where all time out AIMD cuts; begun anew in each of its blocks, it would be at 64 there."""
     learning = policy(1, "learning")
     learning["spec"] = {"concurrency": {"law": "aimd", "initial": 64}}
-    asked = order(candidate=learning, arrivals={"process": "poisson", "rate": 40})
-    carried_out(asked, tmp_path, stop_after=12)
+    asked = order(candidate=learning, timeouts={"total_s": 0.06})
+    carried_out(asked, tmp_path, stop_after=8)
     trace = list(read_decisions(tmp_path / "lane-P"))
     assert len({int(one["at"] // 2) for one in trace}) > 1
-    print([(one["at"], one["before"], one["after"]) for one in trace][:40])
+    assert trace[-1]["after"] < 64
     for before, after in pairwise(trace):
         assert after["before"] == before["after"]

@@ -35,6 +35,8 @@ def test_an_order_comes_back_from_its_document() -> None:
         ({"block_s": 2.0, "washout_s": 1.5}, "block_s"),
         ({"where": "endpoints"}, "endpoints"),
         ({"where": "nowhere"}, "where"),
+        ({"blocks": 900, "block_s": 90}, "blocks"),
+        ({"margins": [0.1]}, "margins"),
         ({"profile": "abacus"}, "profile"),
         ({"margins": {"tpot_ms_p99": 0.01}}, "margins.tpot_ms_p99"),
         ({"candidate": {**policy(1), "spec": {}}}, "candidate.spec"),
