@@ -1,4 +1,4 @@
-"""What gateway processes ask and say: their configuration, and their telemetry."""
+"""Gateways over the API; and what their processes ask and say: configuration and telemetry."""
 
 from __future__ import annotations
 
@@ -19,10 +19,13 @@ from rest_framework.response import Response
 from controlplane.api.base import TeamView
 from controlplane.api.parsing import BodyParser
 from controlplane.api.problem import Conflict
-from controlplane.api.serializers import ProblemOut
-from controlplane.gateways import batches, feed, ingest, live
+from controlplane.api.resource import Resource
+from controlplane.api.serializers import ProblemOut, input_for
+from controlplane.gateways import batches, feed, ingest, live, writing
+from controlplane.gateways.documents import GatewayDocument, document_of
 from controlplane.gateways.models import Gateway
 from controlplane.teams.rights import Right
+from documents.parse import build
 from documents.problem import DocumentError
 
 BODY_BYTES = 8 * 2**20
@@ -72,6 +75,44 @@ class _Bounded:
         return data
 
 
+_LANES = serializers.DictField(
+    child=serializers.ListField(child=serializers.CharField()),
+    help_text="lanes of equal engines: slugs of endpoints by the lane's name",
+)
+GatewayIn = type("GatewayIn", (serializers.Serializer,), input_for(GatewayDocument, lanes=_LANES))
+
+
+class GatewayOut(serializers.Serializer[Gateway]):
+    """What is wished of a gateway. How it stands is on its page: it moves each second."""
+
+    id = serializers.UUIDField()
+    slug = serializers.CharField()
+    revision = serializers.IntegerField(help_text="rises with each change")
+    document = GatewayIn(help_text="as it may be sent back")
+
+    def to_representation(self, instance: Gateway) -> dict[str, Any]:
+        return {
+            "id": str(instance.pk),
+            "slug": instance.slug,
+            "revision": instance.revision,
+            "document": document_of(instance),
+        }
+
+
+class GatewayKind(Resource):
+    model = Gateway
+    route = "gateway"
+    serializer_class: type[serializers.BaseSerializer[Any]] = GatewayOut
+
+    def create(self, body: dict[str, Any]) -> Gateway:
+        return writing.create_gateway(actor=self.actor, document=build(GatewayDocument, body))
+
+    def replace(self, row: Gateway, body: dict[str, Any]) -> Gateway:
+        guard = self.guard()
+        document = build(GatewayDocument, body)
+        return writing.change_gateway(actor=self.actor, gateway=row, document=document, guard=guard)
+
+
 class AcknowledgedOut(serializers.Serializer[Any]):
     stream = serializers.CharField()
     acknowledged = serializers.IntegerField(help_text="Every batch up to it is stored.")
@@ -108,7 +149,8 @@ class Config(_Own):
             Gateway.objects.filter(pk=gateway.pk).update(polled_at=now)
         told = feed.document(gateway)
         tag = feed.etag(told)
-        if tag in [one.strip() for one in request.headers.get("If-None-Match", "").split(",")]:
+        known = request.headers.get("If-None-Match", "").split(",")
+        if tag in [one.strip().removeprefix("W/") for one in known]:
             unchanged = HttpResponse(status=304)
             unchanged["ETag"] = tag
             return unchanged

@@ -68,6 +68,7 @@ urlpatterns = [
     path("runs/<uuid:run_id>", runs.OneRun.as_view(), name="run"),
     path("runs/<uuid:run_id>/cancel", runs.CancelRun.as_view(), name="run-cancel"),
     path("runs/<uuid:run_id>/windows", runs.RunWindows.as_view(), name="run-windows"),
+    *_kind(gateways.GatewayKind, gateways.GatewayIn, "gateways"),
     path("gateways/<str:slug>/config", gateways.Config.as_view(), name="gateway-config"),
     path("gateways/<str:slug>/telemetry", gateways.Telemetry.as_view(), name="gateway-telemetry"),
     path("rollouts", rollouts.Rollouts.as_view(), name="rollouts"),

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from controlplane.gateways.shapes import WindowShape
+from controlplane.gateways.shapes import DecisionShape, ReportShape, WindowShape
 from documents.problem import DocumentError, Problem
 from gateway.telemetry import API_VERSION, KIND
 from measurement.outcome import Outcome
@@ -19,6 +19,7 @@ from schedulers.decision import Decision
 Sha = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 Name = Annotated[str, Meta(min_length=1, max_length=64)]
 Whole = Annotated[int, Meta(ge=0, le=2**53)]
+Lane = Annotated[str, Meta(min_length=1, max_length=63)]
 Small = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 At = Annotated[float, Meta(ge=0, le=2**40)]
 Text = Annotated[str, Meta(max_length=300)]
@@ -41,7 +42,7 @@ class CountEntry(Struct):
 class BlockEntry(Struct):
     canary: Sha
     block: Small
-    lane: Name
+    lane: Lane
     arm: Literal["baseline", "candidate"]
     policy: Sha
     revision: Small
@@ -62,7 +63,7 @@ class LaneEndpoint(Struct):
 
 
 class LaneEntry(Struct):
-    lane: Name
+    lane: Lane
     arm: Name
     policy: Sha
     block: Small | None
@@ -74,9 +75,9 @@ class LaneEntry(Struct):
 
 
 class ShadowEntry(Struct):
-    lane: Name
+    lane: Lane
     policy: Sha
-    report: dict[str, Any]
+    report: ReportShape
     deciding_seconds: At = 0.0
     fault: Text | None = None
 
@@ -102,7 +103,7 @@ class Batch(Struct):
     windows: Annotated[list[WindowEntry], Meta(max_length=5000)]
     blocks: Annotated[list[BlockEntry], Meta(max_length=1000)]
     lanes: Annotated[list[LaneEntry], Meta(max_length=256)]
-    decisions: Annotated[list[dict[str, Any]], Meta(max_length=100_000)]
+    decisions: Annotated[list[DecisionShape], Meta(max_length=100_000)]
     faults: Annotated[list[FaultEntry], Meta(max_length=100)]
     dropped: Whole
     enforced: Annotated[list[Name], Meta(max_length=16)] = []
@@ -131,7 +132,7 @@ def read(given: object, *, gateway: str) -> tuple[Batch, list[Window]]:
         for place, one in enumerate(batch.windows)
     ]
     for place, line in enumerate(batch.decisions):
-        _read(_decision, line, f"decisions.{place}", problems)
+        _read(Decision.from_json, msgspec.to_builtins(line), f"decisions.{place}", problems)
     for place, block in enumerate(batch.blocks):
         unknown = [name for name in block.outcomes if name not in _OUTCOMES]
         if unknown:
@@ -144,12 +145,6 @@ def read(given: object, *, gateway: str) -> tuple[Batch, list[Window]]:
 def _window(given: Mapping[str, Any]) -> Window:
     msgspec.convert(given, WindowShape)
     return Window.from_json(given)
-
-
-def _decision(line: Mapping[str, Any]) -> Decision:
-    if not isinstance(line["lane"], str):
-        raise TypeError("lane")
-    return Decision.from_json(line)
 
 
 def _read(reader: Any, given: Mapping[str, Any], path: str, problems: list[Problem]) -> Any:

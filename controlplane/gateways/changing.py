@@ -30,22 +30,23 @@ def change(
     reason: str = "",
     guard: Guard = unguarded,
 ) -> Gateway:
-    """Apply it to the locked row; an equal configuration is no change, a bad one is refused.
+    """Apply it to the locked row; what changes nothing leaves no trace, a bad one is refused.
 
-    Raises the revision by compare-and-set and writes the audit row in the same transaction.
+    A change of the configuration raises the revision by compare-and-set. The audit row is written
+    in the same transaction.
     """
     with transaction.atomic():
         row = Gateway.objects.select_for_update().get(pk=gateway.pk)
         guard(row)
-        before = feed.document(row)
+        before, described = feed.document(row), row.description
         apply(row)
-        if feed.document(row) == before:
-            row.save()
-        else:
+        after = feed.document(row)
+        if after != before:
             seen, row.revision, row.published_at = row.revision, row.revision + 1, timezone.now()
             check(row)
             if not Gateway.objects.filter(pk=row.pk, revision=seen).update(revision=row.revision):
                 raise Moved
+        if after != before or row.description != described:
             row.save()
             audit.record(
                 team_id=row.team_id,

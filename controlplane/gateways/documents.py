@@ -43,10 +43,18 @@ class GatewayDocument:
         default="", help="tenant of requests without a key; without one they are refused"
     )
     queue_bound: int = parameter(
-        default=_QUEUE.bound, minimum=0, maximum=65536, unit="requests", help="may wait in a lane"
+        default=_QUEUE.bound,
+        minimum=0,
+        maximum=65536,
+        unit="requests",
+        help="that may wait in a lane",
     )
     queue_ttl_s: float = parameter(
-        default=_QUEUE.ttl_s, minimum=0.05, maximum=3600, unit="s", help="the longest wait"
+        default=_QUEUE.ttl_s,
+        minimum=0.05,
+        maximum=3600,
+        unit="s",
+        help="in the queue",
     )
     first_byte_s: float = parameter(
         default=_TIMES.first_byte_s,

@@ -63,14 +63,13 @@ def _row(start: int, found: Mapping[str, Window], arms: Sequence[str], until: fl
     pending = any(window.cohort.pending for window in found.values())
     seconds = max(1.0, min(float(ROWS_S), until - start))
     values: Numbers = [start, int(pending or until < start + ROWS_S), min(answered, default=0)]
+    nobody: Numbers = [None if "active" in found else 0, *[None] * (len(COLUMNS) - 1)]
     for window in drawn:
-        values += _values(window, seconds)
+        values += nobody if window is None else _values(window, seconds)
     return values
 
 
-def _values(window: Window | None, seconds: float) -> Numbers:
-    if window is None:
-        return [0, *[None] * (len(COLUMNS) - 1)]
+def _values(window: Window, seconds: float) -> Numbers:
     cohort = window.cohort
     share = cohort.attainment
     values: Numbers = [

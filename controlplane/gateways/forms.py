@@ -48,6 +48,8 @@ class GatewayForm(DocumentForm):
             "One lane a line, as p: [engine-1, engine-2]. One policy runs in a lane at a time, so "
             "a canary needs two of equally many equal engines. Endpoints: %(slugs)s"
         ) % {"slugs": slugs or "–"}
+        self.fields["policy"].help_text = _("Live traffic runs under it from the next poll on")
+        self.fields["slo"].help_text = _("By which live traffic is judged")
         lanes.code = False
         for name, label in LABELS.items():
             self.fields[name].label = label

@@ -35,6 +35,7 @@ def build(gateway: Gateway, *, since: int, now: datetime | None = None) -> Frame
         "seq": gateway.seq,
         "run": {
             "status": "running",
+            "revision": gateway.revision,
             "updated_at": _z(gateway.seen_at or now),
             "until": until,
             "from": _from(processes, until),
@@ -68,6 +69,7 @@ def page(gateway: Gateway) -> dict[str, Any]:
         "lane_columns": figures.LANE_COLUMNS,
         "lanes": list(gateway.lanes),
         "arms": arms,
+        "revision": gateway.revision,
     }
 
 
@@ -146,7 +148,7 @@ def _sentences(last: Recent) -> dict[str, str]:
         names = ("load", "ttft", "tpot", "attainment")
         return dict.fromkeys(names, f"No request {when}.")
     share = cohort.attainment
-    said = {"load": f"{cohort.offered:,} requests {when}, {last.rate:.1f} /s."}
+    said = {"load": f"{cohort.offered:,} requests {when}, now {last.rate:.1f} /s."}
     for metric, digits in (("ttft", 0), ("tpot", 1)):
         known = [value for value in getattr(cohort, metric).percentiles((50.0, 99.0)) if value]
         words = [phrases.number(1e3 * value, digits) for value in known]

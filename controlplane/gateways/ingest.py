@@ -161,18 +161,18 @@ def _rest(gateway: Gateway, batch: Batch, now: datetime) -> None:
     GatewayDecision.objects.bulk_create(
         GatewayDecision(
             gateway=gateway,
-            lane=line["lane"][:63],
-            shadow=bool(line.get("shadow")),
-            at=float(line["at"]),
+            lane=line.lane,
+            shadow=line.shadow,
+            at=line.at,
             seq=gateway.seq,
-            data={name: value for name, value in line.items() if name not in ("lane", "shadow")},
+            data=_without(_plain(line), "lane", "shadow"),
         )
         for line in batch.decisions[-DECISIONS_A_BATCH:]
     )
     for one in batch.shadow:
         told = {
             "at": batch.at,
-            "report": one.report,
+            "report": _plain(one.report),
             "deciding_seconds": one.deciding_seconds,
             "fault": one.fault or "",
         }
@@ -195,6 +195,10 @@ def _rest(gateway: Gateway, batch: Batch, now: datetime) -> None:
         )
         for one in batch.faults
     )
+
+
+def _without(row: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name not in names}
 
 
 def _plain(struct: Any) -> Any:

@@ -28,7 +28,7 @@ __all__ = [
     "traffic",
 ]
 
-LIVE_FOR = 60.0
+LIVE_FOR = 15.0
 """Seconds behind the newest process after which another one counts as gone."""
 
 

@@ -17,6 +17,7 @@ from measurement.tally import Tally
 from measurement.window import Window
 
 MINUTES = 5
+RATE_S = 60.0
 ROWS_S = 15
 """Width of a row that figures draw: long enough for some requests to be in it."""
 SHOWN_S = 900
@@ -30,6 +31,8 @@ class Recent:
     windows: Sequence[Window]
     seconds: float
     slo: Slo | None
+    until: float = 0.0
+    """Where it ends, Unix seconds."""
 
     @cached_property
     def cohort(self) -> Cohort:
@@ -55,8 +58,10 @@ class Recent:
 
     @property
     def rate(self) -> float:
-        """Requests per second."""
-        return self.cohort.offered / self.seconds
+        """Requests per second over the last minute of it."""
+        length = min(self.seconds, RATE_S)
+        newest = (one for one in self.windows if one.index * STEP >= self.until - length)
+        return sum(window.cohort.offered for window in newest) / length
 
 
 def recent(
@@ -78,7 +83,7 @@ def recent(
     merged = {index: reduce(Window.merge, same) for index, same in sorted(beside.items())}
     held = (last - min(merged)) * STEP if merged else 0.0
     seconds = min(60.0 * minutes, max(run, held, float(STEP)))
-    return Recent(tuple(merged.values()), seconds, objectives)
+    return Recent(tuple(merged.values()), seconds, objectives, float(last * STEP))
 
 
 def by_arm(gateway: Gateway, starts: Iterable[int]) -> dict[int, dict[str, Window]]:

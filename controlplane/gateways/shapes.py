@@ -1,4 +1,4 @@
-"""The shape of a window's JSON: what may be folded into others without a second look."""
+"""The shapes of what a batch holds: what may be folded and shown without a second look."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 Count = Annotated[int, Meta(ge=0, le=2**53)]
+Number = Annotated[float, Meta(ge=-(2.0**60), le=2.0**60)]
 Outcomes = dict[str, Count]
 Gauge = Annotated[float, Meta(ge=0, le=2**53)] | None
 
@@ -39,7 +40,7 @@ class EventsShape(Struct):
 
 
 class CohortShape(Struct):
-    offered: Count
+    offered: Annotated[int, Meta(ge=0, le=2**31)]
     outcomes: Outcomes
     met: Count
     missed: Count
@@ -54,6 +55,41 @@ class CohortShape(Struct):
     itl: HistogramShape
     e2e: HistogramShape
     send_lag: HistogramShape
+
+
+class DivergenceShape(Struct):
+    at: Number
+    active: Count
+    shadow: Count
+
+
+class ReportShape(Struct):
+    """A shadow's."""
+
+    steps: Count
+    agreeing: Count
+    diverged: DivergenceShape | None
+    would_have_held: Count
+    granted: Count
+    would_have_sent: Count
+    decisions: Count
+    least: Count | None
+    most: Count | None
+    agreement: Annotated[float, Meta(ge=0, le=1)] | None = None
+
+
+class DecisionShape(Struct):
+    """A line of a trace, with its lane."""
+
+    lane: Annotated[str, Meta(min_length=1, max_length=63)]
+    at: Annotated[float, Meta(ge=0, le=2**40)]
+    point: str
+    law: Annotated[str, Meta(max_length=64)]
+    before: Number
+    after: Number
+    reason: str
+    inputs: Annotated[dict[str, Number | None], Meta(max_length=64)]
+    shadow: bool = False
 
 
 class WindowShape(Struct):

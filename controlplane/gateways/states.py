@@ -92,7 +92,7 @@ def state(seen: Facts) -> State:
         if found is not None:
             return found
     taking = _("taking revision %(n)s") if seen.behind else _("revision %(n)s")
-    return State("pass", _("Serving"), taking % _n(seen), _serving(seen), _canary(seen))
+    return State("pass", _("Serving"), taking % _n(seen), _serving(seen), _beside(seen))
 
 
 def _n(seen: Facts) -> dict[str, int]:
@@ -117,7 +117,7 @@ def _silent(seen: Facts) -> State | None:
         "configuration that it took; what is shown below is the last that was known."
     ) % {"age": phrases.clock(seen.age)}
     return State(
-        "inconclusive", _("Silent"), _("revision %(n)s wanted") % _n(seen), why, _canary(seen)
+        "inconclusive", _("Silent"), _("revision %(n)s wanted") % _n(seen), why, _beside(seen)
     )
 
 
@@ -188,7 +188,7 @@ def _missing(seen: Facts) -> State | None:
 def _serving(seen: Facts) -> str:
     running = {lane["policy"] for process in seen.processes for lane in process.lanes}
     named = ", ".join(name_of(seen.gateway, policy) for policy in sorted(running))
-    return _("%(policy)s serves %(rate)s req/s on %(lanes)s, in %(processes)s.") % {
+    return _("%(rate)s req/s on %(lanes)s under %(policy)s; %(processes)s.") % {
         "policy": named or "–",
         "rate": phrases.number(seen.recent.rate, 1),
         "lanes": phrases.count(len({row.name for row in seen.gateway.lane_rows.all()}), "lane"),
@@ -196,8 +196,8 @@ def _serving(seen: Facts) -> str:
     }
 
 
-def _canary(seen: Facts) -> str:
-    """What is tried beside, and how far it is."""
+def _beside(seen: Facts) -> str:
+    """What is tried beside, how far it is, and what is not known."""
     gateway = seen.gateway
     said = []
     if gateway.canary is not None and gateway.canary_version is not None:
@@ -216,6 +216,10 @@ def _canary(seen: Facts) -> str:
     if gateway.shadow_version is not None:
         name = name_of(gateway, gateway.shadow_version.sha256)
         said.append(_("Shadow %(name)s decides beside it.") % {"name": name})
+    lost = sum(process.dropped for process in seen.processes)
+    if lost:
+        told = _("%(n)s of telemetry were lost: the numbers below lack them.")
+        said.append(told % {"n": phrases.count(lost, "batch", "batches")})
     return " ".join(said)
 
 

@@ -16,7 +16,7 @@ import { say } from "./words.js";
 
 const $ = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
 const page = json("panels");
-const { socket, frames } = $("gateway").dataset;
+const { socket, frames, page: own } = $("gateway").dataset;
 const LISTED = 100;
 
 const cohorts = new Table(page.columns);
@@ -60,8 +60,8 @@ function redraw() {
 
 /** @param {any} frame */
 function apply(frame) {
-  if (latest && frame.arms.join() !== latest.arms.join()) {
-    location.reload(); // a comparison began or ended: other arms are drawn
+  if (frame.run.revision !== page.revision && !document.getElementById("secret")) {
+    location.assign(own ?? ""); // other versions, arms or lanes: what is drawn once is drawn anew
     return;
   }
   if (frame.full) {
@@ -73,6 +73,7 @@ function apply(frame) {
   const known = new Set(decisions.map(({ n }) => n));
   decisions = [...frame.decisions.filter((/** @type {Decision} */ one) => !known.has(one.n)), ...decisions].slice(0, LISTED);
   latest = frame;
+  seen.moving = frame.seq > 0; // before the first batch nothing can be old
   if (due) return;
   due = true;
   setTimeout(() => requestAnimationFrame(redraw), 50);

@@ -16,7 +16,7 @@ import pytest
 BINARIES = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
 AGAIN = (
     *("audit", "teams", "catalogue", "runs", "api/test_catalogue.py", "api/test_idempotency.py"),
-    *("test_in_use.py", "test_migrations.py"),
+    *("test_in_use.py", "test_migrations.py", "gateways/test_telemetry.py"),
 )
 pytestmark = pytest.mark.postgresql
 

@@ -88,7 +88,7 @@ class GatewayWindow(Measured):
     """Several seconds and all tenants of them in one, changed last under the gateway's ``seq``."""
 
     seq = models.PositiveBigIntegerField()
-    offered = models.PositiveIntegerField()
+    offered = models.PositiveBigIntegerField()
     closed = models.BooleanField(default=False)
 
     class Meta:

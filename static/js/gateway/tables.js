@@ -58,7 +58,7 @@ export function showDecisions(table, decisions) {
     h(
       "tr", {},
       cell("", utc(one.at), "num nowrap"),
-      cell(lane, h("span", {}, one.lane, one.shadow ? h("span", { class: "tag" }, say("shadowed")) : null)),
+      cell(lane, h("span", {}, one.lane, " ", one.shadow ? h("span", { class: "tag" }, say("shadowed")) : null)),
       cell(limit, h("span", {}, `${num(one.before)} → `, h("b", {}, num(one.after))), "n"),
       cell(reason, h("span", {}, h("span", { class: "mono" }, one.reason), h("span", { class: "sub" }, one.meaning, " ", inputs(one))), "all"),
     ),

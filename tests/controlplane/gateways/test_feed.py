@@ -10,7 +10,9 @@ from django.test import Client
 
 from controlplane.audit.models import AuditEntry
 from controlplane.catalogue.models import Endpoint, PolicyVersion, Tenant
+from controlplane.catalogue.services.removal import InUse, delete
 from controlplane.gateways import services, writing
+from controlplane.gateways.documents import GatewayDocument, document_of
 from controlplane.gateways.models import Gateway, TenantKey
 from controlplane.teams.rights import Actor, Denied
 from controlplane.teams.services import create_token
@@ -174,3 +176,42 @@ def test_another_token_is_no_gateways(edge: Gateway, operator: Actor) -> None:
         "/api/v1/gateways/edge/config", headers={"Authorization": f"Bearer {secret}"}
     )
     assert answer.status_code == 403
+
+
+def test_the_api_keeps_gateways_as_it_keeps_the_rest(
+    edge: Gateway, operator: Actor, api_as: Callable[..., Callable[..., Any]]
+) -> None:
+    call = api_as(operator)
+    shown = call("get", "/gateways/edge")
+    document = shown.json()["document"]
+    assert document["lanes"] == {"p": ["e-p"], "q": ["e-q"]}
+    body = {**document, "queue_bound": 7}
+    assert call("put", "/gateways/edge", body).status_code == 428
+    changed = call("put", "/gateways/edge", body, If_Match=shown["ETag"])
+    assert (changed.status_code, changed.json()["revision"]) == (200, 2)
+    assert call("put", "/gateways/edge", body, If_Match=shown["ETag"]).status_code == 412
+    made = call("post", "/gateways", {**document, "name": "west"})
+    assert made.status_code == 201
+    assert made["Location"].startswith("/api/v1/gateways/")
+    bad = call("post", "/gateways", {**document, "name": "east", "lanes": {"p": ["none"]}})
+    assert bad.status_code == 422
+    assert [error["pointer"] for error in bad.json()["errors"]] == ["#/lanes/p"]
+    gone = call("get", "/gateways/west")
+    assert call("delete", "/gateways/west", If_Match=gone["ETag"]).status_code == 204
+
+
+def test_words_about_a_gateway_change_without_a_revision(edge: Gateway, operator: Actor) -> None:
+    document = GatewayDocument(**{**document_of(edge), "description": "In Frankfurt"})
+    writing.change_gateway(actor=operator, gateway=edge, document=document)
+    assert (edge.description, edge.revision) == ("In Frankfurt", 1)
+    assert AuditEntry.objects.filter(verb="change_gateway").count() == 1
+
+
+def test_what_a_gateway_stands_on_is_not_deleted_under_it(
+    edge: Gateway, operator: Actor, steady: PolicyVersion
+) -> None:
+    for row in (Endpoint.objects.get(slug="e-p"), steady.line):
+        with pytest.raises(InUse, match="is used by"):
+            delete(actor=operator, row=row)
+    delete(actor=operator, row=edge)
+    delete(actor=operator, row=Endpoint.objects.get(slug="e-p"))

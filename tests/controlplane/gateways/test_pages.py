@@ -75,6 +75,11 @@ def test_one_that_serves_by_what_was_wished_passes(edge: Gateway, process: Proce
     assert "2 lanes" in said
 
 
+def test_telemetry_that_was_lost_is_told(edge: Gateway, process: Process) -> None:
+    hear(edge, process, dropped=3)
+    assert "3 batches of telemetry were lost" in frames.build(edge, since=0)["verdict"]["detail"]
+
+
 def test_one_that_says_nothing_any_more_is_silent(edge: Gateway, process: Process) -> None:
     hear(edge, process)
     Gateway.objects.update(seen_at=timezone.now() - timedelta(seconds=40))

@@ -171,8 +171,8 @@ def test_seconds_go_when_nothing_can_revise_them_and_their_window_stays(
     plane: Plane, edge: Gateway, process: Process
 ) -> None:
     process.serve()
-    for step in range(1, 32):
-        process.until(AT + 5 * step)
+    for step in range(1, 16):
+        process.until(AT + 10 * step)
         assert plane.send(process.batch()).status_code == 200
     assert not GatewaySecond.objects.exists()
     assert offered(edge) == 1

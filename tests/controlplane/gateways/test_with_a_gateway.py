@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from controlplane.catalogue.documents import EndpointDocument, TenantDocument
 from controlplane.catalogue.services import endpoints, lines, tenants
 from controlplane.gateways import feed, reading, services, writing
 from controlplane.gateways.documents import GatewayDocument
-from controlplane.gateways.models import Gateway
+from controlplane.gateways.models import Gateway, GatewayStream
 from controlplane.teams.rights import Actor
 from controlplane.teams.services import create_token
 from engines.egress import EgressRules
@@ -87,9 +87,31 @@ def test_a_version_goes_live_between_two_requests_and_is_reported(
     assert first == f"steady@{steady.version.sha256[:12]}"
     assert second == f"wide@{wide.version.sha256[:12]}"
     found = reading.arms(edge, since=time.time() - 120, until=time.time() + 120)
-    assert found["active"].cohort.offered == 2
-    assert found["active"].cohort.met == 2
-    assert found["active"].cohort.tenants["acme"].offered == 2
+    assert found["active"].cohort.offered == 3
+    assert found["active"].cohort.met == 3
+    assert found["active"].cohort.tenants["acme"].offered == 3
+    assert GatewayStream.objects.get().acknowledged == running_number(tmp_path)
+
+
+def running_number(folder: Path) -> int:
+    """The last batch that the gateway made, from its own disk, where none waits any more."""
+    assert not list((folder / "telemetry").glob("*.json"))
+    return int((folder / "telemetry" / "last").read_text())
+
+
+async def _outage(running: AttachedGateway, meanwhile: Callable[[], Awaitable[Any]]) -> None:
+    """The control plane is away; requests are served on, and what they say is kept."""
+    plane, telemetry = running.control_plane, running.telemetry
+    assert telemetry is not None
+    url = plane.url
+    object.__setattr__(plane, "url", "http://127.0.0.1:9")
+    try:
+        await meanwhile()
+        async with asyncio.timeout(WITHIN):
+            while not telemetry.failures or len(running.spool) < 2:  # noqa: ASYNC110 - nobody tells
+                await asyncio.sleep(0.05)
+    finally:
+        object.__setattr__(plane, "url", url)
 
 
 async def _story(
@@ -101,6 +123,7 @@ async def _story(
         async with asyncio.timeout(WITHIN):
             server = await running.start()
         first = await ask(server.port, key)
+        await _outage(running, lambda: ask(server.port, key))
         await sync_to_async(serve)()
         wanted = (await sync_to_async(feed.config)(edge)).sha256
         await until(lambda: Gateway.objects.filter(pk=edge.pk, config_seen=wanted).exists())

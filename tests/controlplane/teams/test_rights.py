@@ -13,9 +13,9 @@ from controlplane.teams.rights import Actor, Denied, Right, require
 
 TABLE = {
     "viewer": {"read"},
-    "operator": {"read", "catalogue:write", "runs:write"},
-    "approver": {"read", "catalogue:write", "runs:write", "approve"},
-    "admin": {"read", "catalogue:write", "runs:write", "approve", "team:admin"},
+    "operator": {"read", "catalogue:write", "runs:write", "gateway"},
+    "approver": {"read", "catalogue:write", "runs:write", "gateway", "approve"},
+    "admin": {"read", "catalogue:write", "runs:write", "gateway", "approve", "team:admin"},
 }
 
 
