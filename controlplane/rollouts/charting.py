@@ -46,7 +46,8 @@ def gaps_of(run: StageRun) -> list[dict[str, Any]]:
         return []
     plan = ComparisonPlan.parse(run.evidence["plan"])
     blocks = Evidence.from_json(run.evidence["evidence"]).blocks
-    verdicts = {row["name"]: row for row in run.evidence["verdict"]["criteria"]}
+    told = run.evidence.get("guard") or run.evidence["verdict"]
+    verdicts = {row["name"]: row for row in told["criteria"]}
     found = []
     for criterion in plan.criteria:
         series = Series(plan, criterion, blocks)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any
@@ -25,18 +24,11 @@ from measurement.comparison.block import Block
 from measurement.comparison.confidence_sequence import LEAST_BLOCKS
 from measurement.comparison.plan import ComparisonPlan
 from measurement.comparison.stored import store
-from measurement.comparison.verdict import (
-    ADVANCE,
-    HOLD,
-    ROLL_BACK,
-    Evidence,
-    judge,
-)
+from measurement.comparison.verdict import ADVANCE, HOLD, ROLL_BACK, Evidence
 from measurement.slo_parts import Metadata
 
 LEAD_S = 5.0
 """From the change of the gateway's configuration to block 0: two polls of it, and a second."""
-NEVER = 1e9
 
 _FINDINGS = MappingProxyType(
     {ADVANCE: Finding.PASS, ROLL_BACK: Finding.HARM, HOLD: Finding.INCONCLUSIVE}
@@ -107,23 +99,6 @@ class CanaryRunner:
 
     def stop(self, rollout: Rollout, run: StageRun, reason: str) -> None:
         """The rollback takes the canary away."""
-
-
-def guard(rollout: Rollout, run: StageRun, now: datetime) -> Found | None:
-    """Harm alone, by the same blocks and those since, while a passed or held canary still runs.
-
-    The confidence sequence for harm is valid at every block, so a pass before is no obstacle.
-    """
-    if not run.setting:
-        return None
-    plan = comparison_plan(rollout, run)
-    watched = replace(plan, bake_s=NEVER, deadline_s=None)
-    evidence = replace(evidence_of(rollout, run, now), silent=(), accepted={})
-    verdict = judge(watched, evidence)
-    if verdict.action != ROLL_BACK:
-        return None
-    stored = store(watched, evidence)
-    return Found(Finding.HARM, verdict.because, len(evidence.blocks), stored)
 
 
 def comparison_plan(rollout: Rollout, run: StageRun) -> ComparisonPlan:
