@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from datetime import datetime
 
-from django.db import transaction
+from django.db import OperationalError, transaction
 from django.utils import timezone
 
 from controlplane.gateways.changing import Moved
@@ -18,7 +18,7 @@ from controlplane.rollouts.machine import Finding, Phase
 from controlplane.rollouts.models import FreezeWindow, Rollout, StageRun
 from controlplane.rollouts.moving import Word, finding_word, keep, locked, move, run_of
 from controlplane.rollouts.stages.base import Found
-from controlplane.rollouts.stages.canary import guard
+from controlplane.rollouts.stages.guarding import guard
 from controlplane.rollouts.stages.runners import RUNNERS
 from controlplane.rollouts.stages.silence import AWAY
 from documents.problem import DocumentError, Problem
@@ -34,6 +34,10 @@ def tick(now: datetime | None = None) -> int:
             moved += advance(rollout_id, now or timezone.now())
         except Moved:  # somebody changed the gateway this moment; the next pass sees what is
             log.info("rollout %s: its gateway has just moved", rollout_id)
+        except OperationalError:
+            raise  # the database is away for all of them
+        except Exception:
+            log.exception("rollout %s could not be taken on; the others are", rollout_id)
     return moved
 
 
@@ -84,13 +88,13 @@ def _news(run: StageRun, found: Found) -> bool:
 
 
 def _guarded(rollout: Rollout, now: datetime) -> bool:
-    """Harm of a canary that is over or held, and still serves its share."""
-    if rollout.phase == Phase.RUNNING and rollout.document.stages[rollout.stage].kind == "canary":
+    """Harm of what serves its share, or all, while no runner looks at it."""
+    acting = rollout.stage_runs.filter(kind__in=("canary", "full"))
+    run = acting.order_by("index", "attempt").last()
+    if run is None or (rollout.phase == Phase.RUNNING and run.index == rollout.stage):
         return False
-    entered_full = rollout.stage_runs.filter(kind="full").exists()
-    run = rollout.stage_runs.filter(kind="canary").order_by("index", "attempt").last()
-    found = guard(rollout, run, now) if run is not None and not entered_full else None
-    return bool(run and found and _take(run, found, now))
+    found = guard(rollout, run, now)
+    return bool(found and _take(run, found, now))
 
 
 def _begin(rollout: Rollout, now: datetime) -> bool:

@@ -46,7 +46,8 @@ def gaps_of(run: StageRun) -> list[dict[str, Any]]:
         return []
     plan = ComparisonPlan.parse(run.evidence["plan"])
     blocks = Evidence.from_json(run.evidence["evidence"]).blocks
-    verdicts = {row["name"]: row for row in run.evidence["verdict"]["criteria"]}
+    told = run.evidence.get("guard") or run.evidence["verdict"]
+    verdicts = {row["name"]: row for row in told["criteria"]}
     found = []
     for criterion in plan.criteria:
         series = Series(plan, criterion, blocks)
@@ -88,36 +89,37 @@ def _rows(series: Series) -> list[Numbers]:
 
 
 def sentence(row: Mapping[str, Any]) -> str:
-    """What the figure says, with the two numbers that decide."""
-    if not row["k"]:
-        return "No block is over yet."
+    """What the figure says, with the numbers that decide."""
+    k, rare = row["k"], row["rare"]
     if row["outcome"] == "harm":
-        evidence = f"the evidence against equal arms is E = 10^{row['log10_e'] or 0.0:.1f}"
-        if row["r_harm"] is None:
-            return f"Harm: {evidence}."
-        return f"Harm: the gap is surely above {low_of(row):.2f} pt, and {evidence}."
-    if row["k"] < LEAST_BLOCKS:
-        return f"{row['k']} of {LEAST_BLOCKS} blocks: nothing passes before."
-    if row["rare"] and row["outcome"] == "pass":
-        return f"No bad request of the candidate in {row['k']:,} blocks: that is enough to pass."
-    if row["rare"]:
-        return (
-            f"{row['pooled']} bad requests in {row['k']:,} blocks: too rare for the band to be "
-            "believed."
-        )
-    high = None if row["r_pass"] is None else 100 * (row["m"] + row["r_pass"])
-    if high is None:
-        return "No look is due."
-    side = "below" if high < 100 * row["pass_margin"] else "not below"
-    margin = 100 * row["pass_margin"]
+        return _harm(row)
+    if not k:
+        return "No block is over yet."
+    if k < LEAST_BLOCKS:
+        return f"{k} of {LEAST_BLOCKS} blocks: nothing passes before."
+    if rare and row["outcome"] == "pass":
+        return f"No bad request of the candidate in {k:,} blocks: that is enough to pass."
+    if rare:
+        bad = f"{row['pooled']} bad requests in {k:,} blocks"
+        return f"{bad}: too rare for the band to be believed."
+    return _bound(row)
+
+
+def _harm(row: Mapping[str, Any]) -> str:
+    evidence = f"the evidence against equal arms is E = 10^{row['log10_e'] or 0.0:.1f}"
+    if row["r_harm"] is None:
+        return f"Harm: {evidence}."
+    low = 100 * float(row["m"] - row["r_harm"])
+    return f"Harm: the gap is surely above {low:.2f} pt, and {evidence}."
+
+
+def _bound(row: Mapping[str, Any]) -> str:
+    """The upper edge of the band against the margin, and what could be detected now."""
+    high, margin = 100 * (row["m"] + (row["r_pass"] or 0.0)), 100 * row["pass_margin"]
+    side = "below" if high < margin else "not below"
     detect = row["detectable"]
     least = "" if detect is None else f" The smallest harm detectable now: {100 * detect:.2f} pt."
     return f"The upper bound, {high:+.2f} pt, is {side} the margin of {margin:+.2g} pt.{least}"
-
-
-def low_of(row: Mapping[str, Any]) -> float:
-    """Under this the gap can't be, in points."""
-    return 100 * float(row["m"] - row["r_harm"])
 
 
 def arms_of(run: StageRun, slo: Slo | None) -> dict[str, Any]:

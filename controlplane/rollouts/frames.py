@@ -36,7 +36,7 @@ def build(rollout: Rollout, now: datetime) -> Frame:
 
 def canary(run: StageRun, slo: Slo | None) -> dict[str, Any]:
     """Both arms and their differences."""
-    verdict = run.evidence.get("verdict") or {}
+    verdict = (run.evidence.get("verdict") or {}) | (run.evidence.get("guard") or {})
     return {
         "stage": f"{run.index}-{run.attempt}",
         "gaps": gaps_of(run),

@@ -251,7 +251,8 @@ def evidence_rows(run: StageRun | None) -> list[Mapping[str, Any]]:
     """Each criterion of a canary with every number that its verdict rests on, in points."""
     if run is None or not run.evidence.get("verdict"):
         return []
-    return [_row(row) for row in run.evidence["verdict"]["criteria"]]
+    told = run.evidence.get("guard") or run.evidence["verdict"]
+    return [_row(row) for row in told["criteria"]]
 
 
 def _row(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -173,7 +173,7 @@ class CanaryStage:
     weight: float = parameter(
         default=0.5, minimum=0, exclusive_minimum=True, maximum=0.5, help="share of each lane"
     )
-    blocks: int = parameter(default=120, minimum=LEAST_BLOCKS, maximum=10_000)
+    blocks: int = parameter(default=120, minimum=LEAST_BLOCKS, maximum=2_000)
     floor_s: float = parameter(default=30.0, unit="s", minimum=1, maximum=3_600)
     bake_s: float = parameter(default=0.0, unit="s", minimum=0, maximum=7 * 86_400)
     requests: int = parameter(default=60, minimum=1, maximum=100_000, help="an arm and block")

@@ -17,7 +17,7 @@ const $ = (/** @type {string} */ id) => document.getElementById(id);
 const root = /** @type {HTMLElement} */ ($("rollout"));
 const bar = /** @type {HTMLElement} */ ($("verdict"));
 const { socket, frames, status, page } = root.dataset;
-const LIVE = new Set(["waiting", "running", "held"]);
+const ENDED = new Set(["done", "rolled_back", "aborted"]);
 const PARTS = ["parts-steps", "parts-canary", "parts-arms", "parts-side", "parts-events", "parts-dialog", "verdict-end"];
 /** The shape of an icon by phase. @type {Record<string, string>} */
 const SHAPES = { draft: "none", waiting: "wait", running: "run", held: "warn", done: "pass", rolled_back: "fail", aborted: "cancelled" };
@@ -92,7 +92,7 @@ function apply(frame) {
   seen.moving = frame.run.status === "running";
   soon();
   if (moved || (frame.canary && !$("gaps"))) refresh();
-  if (!LIVE.has(frame.run.status)) live.set({ ended: true });
+  if (ENDED.has(frame.run.status)) live.set({ ended: true });
 }
 
 const scheme = location.protocol === "https:" ? "wss:" : "ws:";
@@ -115,5 +115,5 @@ shortcut("b", "keyTable", () => {
   const open = [...charts.values()].some((chart) => chart.table);
   charts.forEach((chart) => chart.showTable(!open));
 });
-if (LIVE.has(seen.status) || seen.status === "draft") setInterval(connection, 1000);
-live.start(json("first-frame"), LIVE.has(seen.status));
+if (!ENDED.has(seen.status)) setInterval(connection, 1000);
+live.start(json("first-frame"), !ENDED.has(seen.status));

@@ -22,15 +22,18 @@ WIDE = {"attainment": 0.15, "errors": 0.15}
 """Rare events pass by ln(1/α)/δ clean blocks: 20 of them."""
 ARRIVALS = {"process": "poisson", "rate": 10}
 REPLAY = {"arrivals": ARRIVALS, "blocks": 33, "margins": WIDE}
-MODEL = {"stage": "model", **REPLAY, "block_s": 10, "deadline_s": 90}
-LOAD_TEST = {"stage": "load_test", **REPLAY, "block_s": 1.3, "washout_s": 0.3, "deadline_s": 180}
+MODEL = {"stage": "model", **REPLAY, "block_s": 5, "deadline_s": 90}
+LOAD_TEST = {"stage": "load_test", **REPLAY, "block_s": 1.2, "washout_s": 0.2, "deadline_s": 180}
 SHADOW = {"stage": "shadow", "bake_s": 4, "least_steps": 50, "deadline_s": 60}
 CANARY = {
     "stage": "canary",
     "blocks": 60,
     "floor_s": 1,
     "deadline_s": 180,
-    "criteria": [{"kind": kind, "pass_margin": margin} for kind, margin in WIDE.items()],
+    "criteria": [
+        {"kind": "attainment", "pass_margin": WIDE["attainment"], "scale": 0.2},
+        {"kind": "errors", "pass_margin": WIDE["errors"], "guardrail": False},
+    ],
 }
 FULL = {"stage": "full", "bake_s": 3, "deadline_s": 60}
 

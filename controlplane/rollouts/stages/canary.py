@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
+from typing import Any
 
 from controlplane.gateways import reading
 from controlplane.gateways import services as gateways
@@ -24,19 +24,11 @@ from measurement.comparison.block import Block
 from measurement.comparison.confidence_sequence import LEAST_BLOCKS
 from measurement.comparison.plan import ComparisonPlan
 from measurement.comparison.stored import store
-from measurement.comparison.verdict import (
-    ADVANCE,
-    HOLD,
-    ROLL_BACK,
-    ComparisonVerdict,
-    Evidence,
-    judge,
-)
+from measurement.comparison.verdict import ADVANCE, HOLD, ROLL_BACK, Evidence
 from measurement.slo_parts import Metadata
 
 LEAD_S = 5.0
 """From the change of the gateway's configuration to block 0: two polls of it, and a second."""
-NEVER = 1e9
 
 _FINDINGS = MappingProxyType(
     {ADVANCE: Finding.PASS, ROLL_BACK: Finding.HARM, HOLD: Finding.INCONCLUSIVE}
@@ -99,31 +91,14 @@ class CanaryRunner:
             return None
         plan, evidence = comparison_plan(rollout, run), evidence_of(rollout, run, now)
         stored = store(plan, evidence)
-        verdict = judge(plan, evidence)
-        return Found(finding_of(verdict), verdict.because, len(evidence.blocks), stored)
+        verdict = stored["verdict"]
+        return Found(finding_of(verdict), verdict["because"], len(evidence.blocks), stored)
 
     def leave(self, rollout: Rollout, run: StageRun, now: datetime) -> None:
         """Its weight stays while the next stage waits, and ``guard`` goes on looking."""
 
     def stop(self, rollout: Rollout, run: StageRun, reason: str) -> None:
         """The rollback takes the canary away."""
-
-
-def guard(rollout: Rollout, run: StageRun, now: datetime) -> Found | None:
-    """Harm alone, by the same blocks and those since, while a passed or held canary still runs.
-
-    The confidence sequence for harm is valid at every block, so a pass before is no obstacle.
-    """
-    if not run.setting:
-        return None
-    plan = comparison_plan(rollout, run)
-    watched = replace(plan, bake_s=NEVER, deadline_s=None)
-    evidence = replace(evidence_of(rollout, run, now), silent=(), accepted={})
-    verdict = judge(watched, evidence)
-    if verdict.action != ROLL_BACK:
-        return None
-    stored = store(watched, evidence)
-    return Found(Finding.HARM, verdict.because, len(evidence.blocks), stored)
 
 
 def comparison_plan(rollout: Rollout, run: StageRun) -> ComparisonPlan:
@@ -166,11 +141,11 @@ def evidence_of(rollout: Rollout, run: StageRun, now: datetime) -> Evidence:
     )
 
 
-def finding_of(verdict: ComparisonVerdict) -> Finding:
-    """What the machine is told."""
-    if verdict.outcome == Finding.INVALID:
+def finding_of(verdict: Mapping[str, Any]) -> Finding:
+    """What the machine is told of a stored verdict."""
+    if verdict["outcome"] == Finding.INVALID:
         return Finding.INVALID
-    return _FINDINGS.get(verdict.action, Finding.GOING)
+    return _FINDINGS.get(verdict["action"], Finding.GOING)
 
 
 def pair_of(rollout: Rollout) -> tuple[str, str]:

@@ -41,7 +41,7 @@ class FullRunner:
                 "Invalid because the gateway's telemetry is stale, and silence is no evidence."
             )
             return Found(Finding.INVALID, because, 0)
-        if stop := _mostly_fails(rollout, run, now):
+        if stop := mostly_fails(rollout, run, now):
             return Found(Finding.HARM, stop, 0)
         everywhere = _everywhere(rollout, run)
         if everywhere and elapsed_s(run, now) >= stage.bake_s:
@@ -69,7 +69,7 @@ def _everywhere(rollout: Rollout, run: StageRun) -> bool:
     return set(seen.policies.values()) == {frozenset({rollout.candidate_version.sha256})}
 
 
-def _mostly_fails(rollout: Rollout, run: StageRun, now: datetime) -> str:
+def mostly_fails(rollout: Rollout, run: StageRun, now: datetime) -> str:
     """A hard stop: over half of the requests failed in two windows in a row, since it is active."""
     shares = []
     for ago in (1, 0):

@@ -17,6 +17,7 @@ from controlplane.rollouts.machine import Refused
 from controlplane.rollouts.models import FreezeWindow, Rollout
 from controlplane.runs.models import Status
 from controlplane.teams.rights import Actor
+from measurement.comparison.stored import recompute
 from tests.controlplane.rollouts.conftest import START, World, told
 from tests.controlplane.rollouts.plans import STAGES
 
@@ -41,6 +42,7 @@ def test_equal_arms_pass_and_the_version_serves_everywhere_when_people_agree(
     run = in_canary.stage_runs.get(kind="canary")
     assert run.finding == "pass"
     assert run.evidence["verdict"]["outcome"] == "pass"
+    assert recompute(run.evidence) == run.evidence, "made again byte for byte"
     world.go(100)
     assert in_canary.gateway.active_version_id != candidate.pk, "it waits for its approval"
 
@@ -193,6 +195,21 @@ def test_harm_rolls_back_while_the_next_stage_waits_for_people(
     assert "Harm" in in_canary.because
 
 
+def test_harm_after_a_gap_rolls_back_what_is_held_for_the_gap(
+    world: World, in_canary: Rollout
+) -> None:
+    world.blocks(range(3))
+    world.blocks(range(4, 6))
+    world.through_blocks(6, in_canary)
+    assert told(in_canary)["phase"] == "held"
+    world.blocks(range(6, 30), candidate=50)
+    world.through_blocks(30, in_canary)
+    assert told(in_canary)["phase"] == "rolled_back"
+    stored = in_canary.stage_runs.get().evidence
+    assert stored["guard"]["outcome"] == "harm"
+    assert recompute(stored)["verdict"] == stored["verdict"], "the first decision is kept as it was"
+
+
 def test_harm_rolls_back_while_a_person_holds_it(
     world: World, in_canary: Rollout, operator: Actor
 ) -> None:
@@ -290,9 +307,7 @@ def test_shadow_outside_its_margins_holds_and_asks(
     world.go()
     world.shadowed(candidate, **report)
     world.go(15)
-    world.go(15)
-    for _ in range(20):
-        world.go(15)
+    world.go(200)
     assert told(rollout)["phase"] == "held"
     assert words in rollout.because
 
@@ -362,6 +377,37 @@ def test_full_is_rolled_back_when_most_requests_fail_under_it(
     assert told(in_canary)["phase"] == "rolled_back", in_canary.because
     world.gateway.refresh_from_db()
     assert world.gateway.active_version_id == in_canary.baseline_version_id
+
+
+def test_full_that_is_held_is_rolled_back_when_most_requests_fail(
+    world: World,
+    in_canary: Rollout,
+    operator: Actor,
+    approved: Callable[[Rollout], None],
+) -> None:
+    world.blocks(range(25))
+    world.through_blocks(21, in_canary)
+    approved(in_canary)
+    world.go()
+    services.hold(actor=operator, rollout=in_canary)
+    world.now += timedelta(seconds=24)
+    world.traffic(400, failed=380, seconds=20)
+    world.go()
+    assert told(in_canary)["phase"] == "rolled_back"
+
+
+def test_one_rollout_broken_inside_does_not_stop_the_others(
+    world: World,
+    in_canary: Rollout,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def broken(*_given: object) -> bool:
+        raise KeyError("setting")
+
+    monkeypatch.setattr(advancing, "advance", broken)
+    assert advancing.tick(world.now) == 0
+    assert "could not be taken on" in caplog.text
 
 
 def test_one_rollout_at_a_time_has_a_gateway(

@@ -137,6 +137,18 @@ def test_harm_is_told_with_its_reason_and_its_evidence_can_be_taken(
     assert "attempt 2, after" in text_of(again)
 
 
+def test_the_navigation_counts_what_waits_for_this_very_person(
+    propose: Callable[..., Rollout], operator: Actor, approver: Actor, page_as: PageAs
+) -> None:
+    rollout = services.start(actor=operator, rollout=propose("canary", "full"))
+    theirs = page_as(approver)
+    assert theirs.get("/runs/").context["approvals_waiting"] == 1
+    assert "approvals_waiting" not in page_as(operator).get("/runs/").context
+    given = {"word": "approve", "binding": approving.binding_of(rollout), "password": PASSWORD}
+    theirs.post(f"{rollout.get_absolute_url()}decide/", given)
+    assert theirs.get("/runs/").context["approvals_waiting"] == 0
+
+
 def test_abort_says_what_it_will_do_and_does_it(
     world: World, in_canary: Rollout, operator: Actor, page_as: PageAs
 ) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from controlplane.audit.models import AuditEntry
+from controlplane.catalogue import evidence
 from controlplane.catalogue.models import PolicyVersion
 from controlplane.gateways import services as gateways
 from controlplane.gateways.models import Gateway
@@ -188,3 +189,15 @@ def test_an_equal_plan_is_no_edit(propose: Callable[..., Rollout], operator: Act
     rollout = propose("canary", "full")
     edited = services.edit(actor=operator, rollout=rollout, document=plan("canary", "full"))
     assert edited.seq == rollout.seq
+
+
+def test_a_versions_page_knows_its_rollouts(
+    propose: Callable[..., Rollout], operator: Actor, candidate: PolicyVersion
+) -> None:
+    rollout = propose("canary", "full")
+    (use,) = evidence.uses(candidate)
+    assert (use.noun, use.href, use.how) == ("Rollout", rollout.get_absolute_url(), "draft")
+    services.abort(actor=operator, rollout=rollout)
+    assert evidence.uses(candidate) == []
+    (entry,) = evidence.entries(candidate)
+    assert (entry.name, entry.word) == (rollout.short_id, "Aborted")
