@@ -62,6 +62,8 @@ class OrderingLaw(Law, Protocol[S]):
 
     moves: ClassVar[bool]
     """Whether ranks change as time passes."""
+    fifo_within_tenant: ClassVar[bool]
+    """Whether requests of one tenant and tier go in order of arrival, so that only heads matter."""
 
     def start(self) -> S:
         """The state before anything was seen."""
@@ -93,6 +95,7 @@ class Memoryless:
 
     __slots__ = ()
     moves: ClassVar[bool] = False
+    fifo_within_tenant: ClassVar[bool] = False
 
     def start(self) -> None:
         return None

@@ -46,6 +46,7 @@ class Las(Memoryless):
         "Least attained service: the tenant that was served least of late goes first; the past "
         "fades by a half-life."
     )
+    fifo_within_tenant: ClassVar[bool] = True
     standing: ClassVar[Standing] = Standing.AVAILABLE
     faults: ClassVar[tuple[Fault, ...]] = (
         Fault(

@@ -26,6 +26,7 @@ class Priority(Memoryless):
     summary: ClassVar[str] = (
         "Tiers in strict order with a minimum share for the lower ones; by arrival within a tier."
     )
+    fifo_within_tenant: ClassVar[bool] = True
     standing: ClassVar[Standing] = Standing.AVAILABLE
     faults: ClassVar[tuple[Fault, ...]] = (
         Fault("Not fair within a tier: one tenant's burst delays all others of its tier."),

@@ -42,6 +42,7 @@ class Vtc(Memoryless):
         "Virtual token counters: the tenant that was charged least for its weight goes first, "
         "within its tier; tokens in and out are counted."
     )
+    fifo_within_tenant: ClassVar[bool] = True
     standing: ClassVar[Standing] = Standing.AVAILABLE
     faults: ClassVar[tuple[Fault, ...]] = (
         Fault(
