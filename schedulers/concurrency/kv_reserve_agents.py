@@ -35,8 +35,9 @@ class KvReserveAgents:
     and K the tokens of the KV cache::
 
         Σc + ½ m g n + (c_next + ½ m g) ≤ target × K     one more may be active: N ← n + 1
-        Σc > hard × K                                    N ← n − 1: the newest pauses at its next
-                                                         tool call; the oldest resumes first
+        Σc + ½ m g n > hard × K                          N ← n × hard × K / that, at most n − 1:
+                                                         the newest pause at their next tool call;
+                                                         the oldest resumes first
         else                                             N ← n
 
     Nothing is tried out: what the agents will hold is known, so there is no collapse to learn from.
@@ -79,7 +80,7 @@ class KvReserveAgents:
         default=0.96, minimum=0.5, maximum=1.0, help="Share from which the newest pauses."
     )
     horizon: float = parameter(
-        default=1.0, minimum=0.0, maximum=8.0, unit="turns", help="How far growth is looked ahead."
+        default=2.0, minimum=0.0, maximum=8.0, unit="turns", help="How far growth is looked ahead."
     )
     growth: float = parameter(
         default=800.0,
@@ -126,12 +127,13 @@ class KvReserveAgents:
 
     def _wanted(self, load: AgentLoad, grown: float) -> tuple[int, Reason]:
         ahead = 0.5 * self.horizon * grown
-        if load.contexts > self.hard * load.kv_tokens:
-            return load.active - 1, Reason.KV_CEILING
+        held = load.contexts + ahead * load.active
+        if held > self.hard * load.kv_tokens:
+            fits = int(load.active * self.hard * load.kv_tokens / held)
+            return min(load.active - 1, fits), Reason.KV_CEILING
         if load.next_context is None:
             return load.active, Reason.APP_LIMITED
-        full = load.contexts + ahead * load.active + load.next_context + ahead
-        if full <= self.target * load.kv_tokens:
+        if held + load.next_context + ahead <= self.target * load.kv_tokens:
             return load.active + 1, Reason.ROOM_FOR_MORE
         return load.active, Reason.KV_CEILING
 
