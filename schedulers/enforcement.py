@@ -65,8 +65,8 @@ _MODEL_LATER: _Cell = (_NO, "The engine model steps by vLLM's rules and asks no 
 _CLIENT_LATER: _Cell = (_NO, "The load driver asks for concurrency only so far.")
 _GATEWAY_LATER: _Cell = (_NO, "The gateway asks for concurrency only so far.")
 _ENGINE_QUEUE: _Cell = (
-    _NO,
-    "An engine that has it takes it as its own configuration; Headway doesn't write that yet.",
+    Mode.RENDERED,
+    "`headway policy render` writes what the engine can be told, and what it can't.",
 )
 _INSIDE_FROM_CLIENT: _Cell = (
     _NO,

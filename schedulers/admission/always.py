@@ -21,8 +21,8 @@ class Always(Unmoved):
     standing: ClassVar[Standing] = Standing.AVAILABLE
     faults: ClassVar[tuple[Fault, ...]] = (
         Fault(
-            "Under overload the queue grows without end and everybody is late: on plant S11 two "
-            "thirds of the vip requests come through, with a median TTFT of 122 s."
+            "Under overload the queue grows without end and everybody is late: on plant S11 "
+            "vip's TTFT P99 is 400 times what it is at rest."
         ),
     )
 

@@ -50,10 +50,9 @@ class Watermark(Unmoved):
     standing: ClassVar[Standing] = Standing.REFERENCE
     faults: ClassVar[tuple[Fault, ...]] = (
         Fault(
-            "Acts on what the cache holds and reserves nothing for what it has just let in: at "
-            "4.3 × load the cache is full before the mark is read (KV 1.00, vip TTFT P99 51 s "
-            "where "
-            "0.83 s is rest, plant S11)."
+            "Acts on what the cache holds and reserves nothing for what it has just let in: "
+            "at 4.3 × load the cache is full before the mark is read (KV 1.00, vip TTFT P99 "
+            "45 s where 0.9 s is rest, plant S11)."
         ),
         Fault(
             "One constant Retry-After brings all of them back together, unless the host spreads it."

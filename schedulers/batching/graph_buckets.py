@@ -21,7 +21,7 @@ from schedulers.law import Fault, Standing
 SPACINGS = ("doubling", "eights")
 
 
-def sizes(spacing: str, most: int) -> tuple[int, ...]:
+def _sizes(spacing: str, most: int) -> tuple[int, ...]:
     """1, 2, 4, then doublings (the batching source) or every eighth (vLLM), up to ``most``."""
     found, size = [1, 2, 4], 8
     while size < most:
@@ -79,9 +79,13 @@ class GraphBuckets(Unlearning):
             padded_to=None if prompts else self.padded(seen.decoding),
         )
 
+    def sizes(self) -> tuple[int, ...]:
+        """The captured sizes, in order."""
+        return _sizes(self.spacing, self.largest)
+
     def padded(self, decoding: int) -> int | None:
         """The graph that runs so many, or None."""
-        known = sizes(self.spacing, self.largest)
+        known = self.sizes()
         at = bisect_left(known, decoding)
         if decoding < 1 or at == len(known) or known[at] - decoding > self.pad_max * decoding:
             return None

@@ -51,8 +51,8 @@ class Concur:
     faults: ClassVar[tuple[Fault, ...]] = (
         Fault(
             "Between u_low and collapse lies a wide dead band, in which it stays wherever it "
-            "began: "
-            "334 tok/s from 32 agents, 382 from 8, where the best fixed count does 425 (plant S10)."
+            "began: 342 tok/s from 32 agents where the best fixed count does 468, and once "
+            "collapsed it stays so (plant S10)."
         ),
         Fault("Without a host's agent load it stands at its initial limit."),
     )

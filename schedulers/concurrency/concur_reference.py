@@ -48,10 +48,10 @@ class ConcurReference:
     standing: ClassVar[Standing] = Standing.REFERENCE
     faults: ClassVar[tuple[Fault, ...]] = (
         Fault(
-            "The formula is about 0 until nearly every turn evicts, so it grows into collapse; the "
-            "code cuts from U = 0.75 on and little else: 142 and 149 tok/s where the best fixed "
-            "count does 425 and no control 112 (plant S10). Neither is the paper's law, which has "
-            "the hit rate and a dead band."
+            "The formula is about 0 until nearly every turn evicts, so it grows into "
+            "collapse; the code cuts from U = 0.75 on and little else: 264 and 370 tok/s "
+            "where the best fixed count does 468 (plant S10). Neither is the paper's law, "
+            "which has the hit rate and a dead band."
         ),
         Fault(
             "Cuts each round while KV frees only as agents end, so the limit winds down to its "

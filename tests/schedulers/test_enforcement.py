@@ -8,17 +8,17 @@ from schedulers.builtin import builtin
 from schedulers.decision import DecisionPoint
 from schedulers.enforcement import Host, Mode, enforcement, explain
 
-E, N = Mode.ENFORCED, Mode.NOT_ENFORCED
+E, R, N = Mode.ENFORCED, Mode.RENDERED, Mode.NOT_ENFORCED
 
 
 @pytest.mark.parametrize(
     ("point", "modes"),
     [
         (DecisionPoint.CONCURRENCY, (N, E, E, N)),
-        (DecisionPoint.ADMISSION, (N, N, N, N)),
-        (DecisionPoint.ORDERING, (N, N, N, N)),
-        (DecisionPoint.BATCHING, (N, N, N, N)),
-        (DecisionPoint.PREEMPTION, (N, N, N, N)),
+        (DecisionPoint.ADMISSION, (N, N, N, R)),
+        (DecisionPoint.ORDERING, (N, N, N, R)),
+        (DecisionPoint.BATCHING, (N, N, N, R)),
+        (DecisionPoint.PREEMPTION, (N, N, N, R)),
         (DecisionPoint.RETRY, (N, N, N, N)),
     ],
 )
