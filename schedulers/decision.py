@@ -29,6 +29,7 @@ class Reason(StrEnum):
     AT_MAXIMUM = "at_maximum"
     AT_MINIMUM = "at_minimum"
     STEADY = "steady"
+    NO_GAIN = "no_gain"
     RTT_INFLATED = "rtt_inflated"
     TIMED_OUT = "timed_out"
     REJECTED_BY_ENGINE = "rejected_by_engine"
@@ -83,6 +84,7 @@ MEANINGS: Mapping[Reason, str] = MappingProxyType(
         Reason.AT_MAXIMUM: "The law would raise the limit, but it stands at its maximum.",
         Reason.AT_MINIMUM: "The law would lower the limit, but it stands at its minimum.",
         Reason.STEADY: "What was measured called for no change.",
+        Reason.NO_GAIN: "More in flight would cost more latency than it gives throughput.",
         Reason.RTT_INFLATED: "Latency stands above its baseline: a queue has formed.",
         Reason.TIMED_OUT: "A request took longer than the time-out that counts as overload.",
         Reason.REJECTED_BY_ENGINE: "The engine refused a request (429 or 503).",

@@ -147,8 +147,8 @@ def _play(case: Case, name: str, make: Maker, seeds: int) -> int:
 
 
 def _own(args: argparse.Namespace) -> int:
+    from simulator.plants.case import REQUEST_LAWS
     from simulator.plants.own import load
-    from simulator.plants.scenarios import REQUEST_LAWS
 
     if args.plants or args.check:
         raise _bad("plant-file", args.plant_file, "takes no listed plants and has no bars")

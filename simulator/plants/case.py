@@ -10,6 +10,12 @@ from schedulers.decision import DecisionPoint
 
 Numbers = Mapping[str, float]
 
+REQUEST_LAWS = (
+    "adaptive_bdp", "aimd", "arc", "fixed", "gradient2", "gradient_reference", "slo_gradient",
+    "vegas",
+)  # fmt: skip
+"""Laws that count requests: those that count agents would stand at their initial limit."""
+
 
 class Maker(Protocol):
     """Makes the law under test; ``initial`` where a scenario starts it warm."""

@@ -1,4 +1,4 @@
-"""The listed plants of agents, tenants, micro-waits, retries and deadlines, with their bars."""
+"""The listed plants besides the congestion plant: agents, tenants, storms, …, with their bars."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ from collections.abc import Callable
 from typing import Any
 
 from schedulers.admission.base import laws as admission_laws
+from schedulers.concurrency.base import LIMIT_CEILING
 from schedulers.concurrency.base import laws as concurrency_laws
 from schedulers.decision import DecisionPoint
 from schedulers.ordering.base import laws as ordering_laws
 from schedulers.retry.base import laws as retry_laws
 from schedulers.runtime.caps import Caps
-from simulator.plants import deadlines, micro_wait, storm
+from simulator.plants import deadlines, engine, micro_wait, storm
 from simulator.plants import measures as m
 from simulator.plants.agents import AgentsRun
-from simulator.plants.case import Bar, Case, Maker, Numbers
+from simulator.plants.case import REQUEST_LAWS, Bar, Case, Maker, Numbers
 from simulator.plants.tenants import ARRIVALS_END_S, BURST, Job, Seen, TenantsRun
+from simulator.profile import DEFAULT, load
 
 AGENT_LAWS = ("concur", "concur_reference", "fixed", "kv_reserve_agents")
 FIXED_AGENTS = (24, 28, 32)
@@ -161,6 +163,34 @@ def _s16(load: float, error: float) -> Callable[[Maker, int], Numbers]:
     return play
 
 
+def _engine(law: Any, rate: float | None, end_s: float, seed: int) -> engine.Outcome:
+    config = load(DEFAULT).config()
+    return engine.play(law, config, rate=rate, end_s=end_s, seed=seed)
+
+
+def _e1(make: Maker, seed: int) -> Numbers:
+    seen = _engine(make(), 10.0, 240.0, seed)
+    free = _engine(_fixed(LIMIT_CEILING), 10.0, 240.0, seed)
+    return {
+        "attained": seen.attained(60.0, 220.0) / free.attained(60.0, 220.0),
+        "highest": float(max(limit for _, limit in seen.limits)),
+        "refused": 0.0,
+        "settle_s": 0.0,
+    }
+
+
+def _e2(make: Maker, seed: int) -> Numbers:
+    seen = _engine(make(), None, 300.0, seed)
+    best = _engine(_fixed(256), None, 300.0, seed)
+    return {
+        "attained": seen.kept(150.0, 300.0) / best.kept(150.0, 300.0),
+        "tokens_per_s": seen.kept(150.0, 300.0) / 150.0,
+        "highest": float(max(limit for _, limit in seen.limits)),
+        "refused": 0.0,
+        "settle_s": 0.0,
+    }
+
+
 def _cases() -> list[Case]:
     agents: dict[str, Any] = {"judged": "kv_reserve_agents", "laws": AGENT_LAWS}
     full = (
@@ -197,13 +227,18 @@ def _cases() -> list[Case]:
     # The reserve of 10 is spent once in 5,000 requests.
     share = (Bar("retries", 0.1 + 10 / 5000),)
     found.append(Case("S13", "steady", "no storm", _s13_steady, share, **retry))
-    for load, error, least in (
+    for busy, error, least in (
         (0.95, 0.0, 0.985), (1.1, 0.0, 0.96), (1.5, 0.0, 0.85), (1.1, 0.5, 0.95), (1.5, 0.5, 0.82),
     ):  # fmt: skip
-        label = f"ρ {load}" + (" ±50 %" if error else "")
+        label = f"ρ {busy}" + (" ±50 %" if error else "")
         bars = (Bar("attained", least, least=True),)
         kept = (DecisionPoint.ORDERING, "slack_density")
-        found.append(Case("S16", label, "all in time", _s16(load, error), bars, *kept))
+        found.append(Case("S16", label, "all in time", _s16(busy, error), bars, *kept))
+    streamed: dict[str, Any] = {"laws": REQUEST_LAWS}
+    need = (Bar("attained", 0.95, least=True),)
+    found.append(Case("E1", "chat 10/s", "no limit", _e1, need, **streamed))
+    most = (Bar("attained", 0.75, least=True),)
+    found.append(Case("E2", "backlog", "fixed 256", _e2, most, **streamed))
     return found
 
 

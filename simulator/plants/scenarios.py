@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from simulator.plants import measures as m
-from simulator.plants.case import Bar, Case, Maker, Numbers
+from simulator.plants.case import REQUEST_LAWS, Bar, Case, Maker, Numbers
 from simulator.plants.congestion import Congestion, Step
 from simulator.plants.points import POINT_CASES
 from simulator.plants.run import Client, Load, Outcome, run
@@ -208,10 +208,5 @@ def _cases() -> list[Case]:
     return [replace(case, laws=REQUEST_LAWS) for case in found]
 
 
-REQUEST_LAWS = (
-    "adaptive_bdp", "aimd", "arc", "fixed", "gradient2", "gradient_reference", "slo_gradient",
-    "vegas",
-)  # fmt: skip
-"""Laws that count requests: those that count agents would stand at their initial limit here."""
 CASES: tuple[Case, ...] = (*_cases(), *POINT_CASES)
 NAMES: tuple[str, ...] = tuple(dict.fromkeys(case.scenario for case in CASES))

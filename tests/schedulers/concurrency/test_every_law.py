@@ -18,7 +18,7 @@ from schedulers.state import state_from_json, state_to_json
 from tests.schedulers.law_cases import BAD_LATENCIES, EVERY_LAW, histories, instances
 
 Law = ConcurrencyLaw[Any]
-few = settings(max_examples=40, deadline=None)  # laws × histories: cheap enough on a busy machine
+few = settings(max_examples=25, deadline=None)  # laws × histories: cheap enough on a busy machine
 every_law = pytest.mark.parametrize("cls", EVERY_LAW, ids=lambda cls: cls.name)
 
 
