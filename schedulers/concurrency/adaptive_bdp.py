@@ -88,6 +88,10 @@ class AdaptiveBdp:
             "Where work spreads widely or the endpoint is small, and a cliff follows the knee, it "
             "steps over now and then: 3 of 42 unlisted plants stood at 41 to 62 % of the optimum."
         ),
+        Fault(
+            "Following the first token on continuous batching it stops at the power point: 65 to 85 % "
+            "of the most that meets the objectives on eight of nine profiles of the engine model."
+        ),
         Fault("Start-up may overshoot a knee by a quarter, once (limit 59 where the knee is 55)."),
         Fault(
             "It yields to others who tolerate more queue on a shared endpoint; among its like, "
