@@ -89,8 +89,9 @@ class AdaptiveBdp:
             "steps over now and then: 3 of 42 unlisted plants stood at 41 to 62 % of the optimum."
         ),
         Fault(
-            "Following the first token on continuous batching it stops at the power point: 65 to 85 % "
-            "of the most that meets the objectives on eight of nine profiles of the engine model."
+            "Following the first token on continuous batching it stops at the power point: 65 to "
+            "85 % of the most that meets the objectives, on eight of nine profiles of the engine "
+            "model."
         ),
         Fault("Start-up may overshoot a knee by a quarter, once (limit 59 where the knee is 55)."),
         Fault(

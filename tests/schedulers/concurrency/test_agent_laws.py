@@ -55,9 +55,10 @@ def test_a_reserve_admits_to_its_target_and_pauses_over_the_hard_mark() -> None:
 
 def test_growth_is_learned() -> None:
     it = law("kv_reserve_agents", growth=100.0)
-    near = load(active=50, contexts=350_000.0, next_context=2_000.0, grown=1000.0)
-    assert limits(it, [near] * 30) == [51, *[50] * 0, *limits(it, [near] * 30)[1:]]
-    assert limits(it, [near] * 30)[-1] == 50
+    near = load(active=50, contexts=345_000.0, next_context=2_000.0, grown=1000.0)
+    found = limits(it, [near] * 30)
+    assert found[0] == 51, "by the growth that is assumed there is room"
+    assert found[-1] < 50, "by the growth that is seen there is none"
 
 
 def test_without_an_agent_load_they_stand_still() -> None:
