@@ -95,13 +95,13 @@ def replay(
     # Where nobody is refused, it makes no difference when the engine hears of an arrival to come.
     ahead = _AHEAD if on_step is None and not config.refuses else 0
     while True:
-        while at < len(events) and engine.ingesting < ahead and not events[at][2]:
-            when, place, _ = events[at]
+        while at < len(events) and engine.ingesting < ahead and not events[at][1]:
+            when, _, place = events[at]
             taken[place] = _add(engine, listed[place], place, when)
             at += 1
         due = engine.next_step_at()
         if at < len(events) and (due is None or events[at][0] <= due):
-            when, place, leaves = events[at]
+            when, leaves, place = events[at]
             at += 1
             if leaves:
                 engine.abort(str(place))
@@ -112,17 +112,18 @@ def replay(
                 _served(*entry) for entry in zip(range(len(listed)), listed, taken, strict=True)
             ]
         elif on_step is None:
-            engine.advance(due, events[at][0] if at < len(events) else math.inf)
+            engine.run_until(events[at][0] if at < len(events) else math.inf)
         else:
             on_step(engine.step(due))
 
 
-def _events(arrivals: list[Arrival]) -> list[tuple[float, int, bool]]:
-    events = [(arrival.at, place, False) for place, arrival in enumerate(arrivals)]
+def _events(arrivals: list[Arrival]) -> list[tuple[float, bool, int]]:
+    """When, whether it leaves, and which: of one moment arrivals first, in the order given."""
+    events = [(arrival.at, False, place) for place, arrival in enumerate(arrivals)]
     for place, arrival in enumerate(arrivals):
         if arrival.left_at is not None:
-            events.append((arrival.left_at, place, True))
-    return sorted(events, key=lambda event: (event[0], event[2]))
+            events.append((arrival.left_at, True, place))
+    return sorted(events)
 
 
 def _add(engine: Engine, arrival: Arrival, place: int, when: float) -> Sequence | str:

@@ -186,10 +186,24 @@ class Engine:
         batch = self._schedule(now)
         state = self.state
         tokens = (state.decoding.count if batch.decodes else 0) + len(batch.completing)
-        running, waiting, used = len(state.running), len(state.waiting), self.pool.used
+        running, waiting, used = len(state.running), len(state.waiting), state.pool.used
         finished = tuple(self._complete(batch))
         preempted = tuple(batch.preempted)
         return Stretch(1, now, self.free_at, tokens, finished, preempted, running, waiting, used)
+
+    def run_until(self, moment: float) -> None:
+        """Run every step that begins before a moment, if nothing of the outside happens till then.
+
+        What ``advance`` would do again and again, for a host that asks nothing in between.
+        """
+        while (due := self.next_step_at()) is not None and due < moment:
+            self._begin(due)
+            steps = self._leap(due, moment)
+            if steps:
+                self._take(steps)
+                self._finish([])
+            else:
+                self._complete(self._schedule(due))
 
     def _begin(self, now: float) -> None:
         ingesting, state = self._ingesting, self.state
@@ -212,22 +226,26 @@ class Engine:
         bound = min(before, self._ingesting[0][0]) if self._ingesting else before
         decoding.anchor(now, self._graphs.padded(decoding.count))
         steps = decoding.steps_before(bound, decoding.steps_to_finish)
-        return decoding.affordable(steps, self.pool.free)
+        return decoding.affordable(steps, self.state.pool.free)
 
-    def _leapt(self, now: float, steps: int) -> Stretch:
+    def _take(self, steps: int) -> None:
+        """Take so many steps of decodes alone at once."""
         state = self.state
         decoding = state.decoding
         state.pool.take(decoding.demand_of(steps))
-        end = decoding.end_after(steps)
+        self.free_at = end = decoding.end_after(steps)
         decoding.advance(steps, end)
         if isinstance(self._loop, PrefillFirst):
             self._loop.leapt(steps)
-        self.free_at = end
         self._steps += steps
-        tokens, running = decoding.count * steps, len(state.running)
-        used = state.pool.used
+
+    def _leapt(self, now: float, steps: int) -> Stretch:
+        state = self.state
+        tokens, running = state.decoding.count * steps, len(state.running)
+        self._take(steps)
+        waiting, used, end = len(state.waiting), state.pool.used, self.free_at
         finished = tuple(self._finish([]))
-        return Stretch(steps, now, end, tokens, finished, (), running, len(state.waiting), used)
+        return Stretch(steps, now, end, tokens, finished, (), running, waiting, used)
 
     def _schedule(self, now: float) -> Batch:
         state = self.state

@@ -29,6 +29,7 @@ class State:
         """The next of the waiting doesn't fit, and won't before something changes."""
         self.queried_tokens = 0
         self.hit_tokens = 0
+        self.preemptions = 0
         self._admitted = 0
 
     def head(self, now: float) -> Sequence:
@@ -57,7 +58,8 @@ class State:
 
     def drop(self, sequence: Sequence, *, extra: int = 0) -> None:
         """It leaves the batch, and its memory is free; ``extra`` blocks it hadn't filled yet."""
-        self.decoding.leave(sequence)
+        if sequence.decoding is not None:
+            self.decoding.leave(sequence)
         del self.running[sequence]
         self.prefilling.pop(sequence, None)
         self.pool.release(sequence, extra=extra)
@@ -71,6 +73,7 @@ class State:
             batch.swapped += victim.swapped
         victim.restart(0)
         victim.preemptions += 1
+        self.preemptions += 1
         victim.phase = Phase.WAITING
         batch.preempted.append(victim)
 
