@@ -64,7 +64,7 @@ async def _run(args: argparse.Namespace) -> Conclusion:
     stop = asyncio.Event()
     with stop_on_signals(stop):
         scenario = Scenario.parse(await _complete(document(args), rules, key))
-        out = _directory(args.out, force=args.force)
+        out = directory(args.out, force=args.force)
         order = Order(scenario, out, rules, key)
         conclusion = await execute(order, Progress(quiet=args.quiet), stop)
     if not args.quiet:
@@ -96,7 +96,7 @@ def _only(models: tuple[str, ...], base_url: str) -> str:
     return models[0]
 
 
-def _directory(out: Path | None, *, force: bool) -> Path:
+def directory(out: Path | None, *, force: bool) -> Path:
     """An empty directory; with force, one whose files of an earlier run are gone."""
     if out is None:
         out = Path(f"headway-run-{datetime.now(UTC):%Y%m%d-%H%M%S}")
