@@ -63,7 +63,7 @@ async def _run(args: argparse.Namespace) -> Conclusion:
     rules, key = EgressRules.open(), os.environ.get("HEADWAY_API_KEY", "")
     stop = asyncio.Event()
     with stop_on_signals(stop):
-        scenario = Scenario.parse(await _complete(document(args), rules, key))
+        scenario = Scenario.parse(await complete(document(args), rules, key))
         out = directory(args.out, force=args.force)
         order = Order(scenario, out, rules, key)
         conclusion = await execute(order, Progress(quiet=args.quiet), stop)
@@ -72,7 +72,7 @@ async def _run(args: argparse.Namespace) -> Conclusion:
     return conclusion
 
 
-async def _complete(given: dict[str, Any], rules: EgressRules, key: str) -> dict[str, Any]:
+async def complete(given: dict[str, Any], rules: EgressRules, key: str) -> dict[str, Any]:
     """Ask the endpoint for its kind and model where the arguments leave them open."""
     endpoint = given["endpoint"]
     if endpoint.get("model") and endpoint.get("kind"):

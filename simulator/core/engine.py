@@ -171,6 +171,7 @@ class Engine:
             waiting=waiting,
             used_blocks=used,
             freed_blocks=used - self.pool.used,
+            pairs=batch.pairs,
         )
 
     def advance(self, now: float, before: float = math.inf) -> Stretch:

@@ -32,6 +32,8 @@ class Step:
     used_blocks: int
     freed_blocks: int = 0
     """Blocks that nobody uses any more once the step is over."""
+    pairs: float = 0.0
+    """Attention pairs of prefills."""
 
     @property
     def duration(self) -> float:
