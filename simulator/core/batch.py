@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from simulator.core.request import Sequence
 
 
@@ -31,6 +33,17 @@ class Batch:
         self.preempted: list[Sequence] = []
         self.swapped = 0
         """Tokens moved between the engine and the host's memory."""
+
+    def emitting(self, running: Iterable[Sequence]) -> list[Sequence]:
+        """Who of the batch says a token in this step, in its order."""
+        if not self.completing:
+            return [each for each in running if self.decodes and each.decoding is not None]
+        ending = set(self.completing)
+        return [
+            each
+            for each in running
+            if each in ending or (self.decodes and each.decoding is not None)
+        ]
 
     def decode(self, count: int, context: int) -> None:
         """The decoding ones take part: so many, who read so many tokens."""

@@ -17,22 +17,15 @@ from simulator.core.config import EngineConfig
 from simulator.core.content import Content
 from simulator.core.continuous import Continuous
 from simulator.core.cost import GraphSizes
-from simulator.core.hooks import NONE, Hooks, Load
-from simulator.core.ingest import Ingest
+from simulator.core.door import Door, QueueFull
+from simulator.core.hooks import NONE, Hooks
 from simulator.core.kv_cache import BlockPool, Plan
 from simulator.core.prefill_first import PrefillFirst
 from simulator.core.request import Phase, Request, Sequence
 from simulator.core.state import State
 from simulator.core.step import Step, Stretch
 
-
-class QueueFull(Exception):  # noqa: N818 - a refusal, not a fault
-    """The engine holds all it may; ``reason`` is the limit's name as vLLM's metrics spell it."""
-
-    def __init__(self, reason: str, limit: int) -> None:
-        self.reason = reason
-        self.limit = limit
-        super().__init__(f"{reason} ({limit}) is reached")
+__all__ = ["Engine", "QueueFull"]
 
 
 class Engine:
@@ -53,22 +46,18 @@ class Engine:
         self._loop: Continuous | PrefillFirst = (
             PrefillFirst(self.state) if config.style == "prefill_first" else Continuous(self.state)
         )
-        self._sequences: dict[str, Sequence] = {}
-        self._ingesting: list[tuple[float, int, Sequence]] = []
-        self._ingest = Ingest(config.ingest_s, config.ingest_sigma, seed)
+        self._door = Door(config, seed)
         self._graphs = GraphSizes(config.max_seqs)
-        self._added = 0
         self._steps = 0
-        self._prefilling = 0
 
     def __len__(self) -> int:
         """Requests that are not over: in ingest, waiting or running."""
-        return len(self._sequences)
+        return len(self._door.sequences)
 
     @property
     def ingesting(self) -> int:
         """Requests that the scheduler doesn't see yet."""
-        return len(self._ingesting)
+        return len(self._door.ingesting)
 
     @property
     def running(self) -> KeysView[Sequence]:
@@ -85,28 +74,9 @@ class Engine:
         """The KV memory."""
         return self.state.pool
 
-    def admit(self) -> None:
-        """Raise QueueFull if the next ``add`` would."""
-        config = self.config
-        if config.max_queued_requests is not None and len(self) >= config.max_queued_requests:
-            raise QueueFull("max_num_queued_reqs", config.max_queued_requests)
-        if config.max_queued_tokens is not None and self._prefilling >= config.max_queued_tokens:
-            raise QueueFull("max_num_queued_tokens", config.max_queued_tokens)
-
     def add(self, request: Request, now: float) -> Sequence:
         """Take a request that arrives ``now``. QueueFull if a limit says no."""
-        if request.id in self._sequences:
-            raise ValueError(f"{request.id}: a request of this id is in the engine")
-        if request.prompt_tokens + request.most_tokens > self.config.max_model_len:
-            raise ValueError(f"{request.id}: longer than max_model_len")
-        self.admit()
-        queued_at = now + self._ingest.draw()
-        sequence = Sequence(request, now, queued_at)
-        heapq.heappush(self._ingesting, (queued_at, self._added, sequence))
-        self._added += 1
-        self._sequences[request.id] = sequence
-        self._prefilling += request.prompt_tokens
-        return sequence
+        return self._door.add(request, now)
 
     def warm(self, content: Content, tokens: int) -> None:
         """Start with the whole blocks of a content in the prefix cache, as if just used."""
@@ -122,7 +92,7 @@ class Engine:
 
     def abort(self, request_id: str) -> bool:
         """Forget a request and free its blocks at once; False if it is over already."""
-        sequence = self._sequences.get(request_id)
+        sequence = self._door.sequences.get(request_id)
         if sequence is None:
             return False
         state = self.state
@@ -132,8 +102,7 @@ class Engine:
             state.waiting.remove(sequence)
             state.blocked = False
         else:
-            self._ingesting = [entry for entry in self._ingesting if entry[2] is not sequence]
-            heapq.heapify(self._ingesting)
+            self._door.withdraw(sequence)
         self._end(sequence, Phase.ABORTED)
         return True
 
@@ -141,8 +110,8 @@ class Engine:
         """The earliest model time at which a step has work; None while the engine is empty."""
         if self.state.running or self.state.waiting:
             return self.free_at
-        if self._ingesting:
-            return max(self.free_at, self._ingesting[0][0])
+        if self._door.ingesting:
+            return max(self.free_at, self._door.ingesting[0][0])
         return None
 
     def step(self, now: float) -> Step:
@@ -150,7 +119,7 @@ class Engine:
         self._begin(now)
         batch = self._schedule(now)
         state = self.state
-        emitted = self._emitting(batch)
+        emitted = batch.emitting(state.running)
         before = [sequence.last_token_at for sequence in emitted]
         running, waiting, used = len(state.running), len(state.waiting), self.pool.used
         finished = self._complete(batch)
@@ -207,7 +176,7 @@ class Engine:
                 self._complete(self._schedule(due))
 
     def _begin(self, now: float) -> None:
-        ingesting, state = self._ingesting, self.state
+        ingesting, state = self._door.ingesting, self.state
         ready = state.running or state.waiting or (ingesting and ingesting[0][0] <= now)
         if not ready or now < self.free_at:
             due = self.next_step_at()
@@ -224,7 +193,8 @@ class Engine:
         if not self._loop.settled:
             return 0
         decoding = self.state.decoding
-        bound = min(before, self._ingesting[0][0]) if self._ingesting else before
+        ingesting = self._door.ingesting
+        bound = min(before, ingesting[0][0]) if ingesting else before
         decoding.anchor(now, self._graphs.padded(decoding.count))
         steps = decoding.steps_before(bound, decoding.steps_to_finish)
         return decoding.affordable(steps, self.state.pool.free)
@@ -249,34 +219,9 @@ class Engine:
         return Stretch(steps, now, end, tokens, finished, (), running, waiting, used)
 
     def _schedule(self, now: float) -> Batch:
-        state = self.state
-        budget = self.config.token_budget
-        hook = state.hooks.token_budget
-        if hook is not None and (state.prefilling or state.waiting):
-            load = Load(
-                now,
-                state.decoding.count,
-                len(state.prefilling),
-                len(state.waiting),
-                state.decoding.context,
-                state.pool.free,
-            )
-            # A prefill must get on, or it would wait for ever.
-            budget = min(budget, max(hook(load), state.decoding.count + 1))
-        batch = Batch(now, budget)
+        batch = Batch(now, self.state.budget(now))
         self._loop.schedule(batch)
         return batch
-
-    def _emitting(self, batch: Batch) -> list[Sequence]:
-        """Who says a token in this step, in the batch's order."""
-        if not batch.completing and batch.decodes:
-            return [each for each in self.running if each.decoding is not None]
-        ending = set(batch.completing)
-        return [
-            each
-            for each in self.running
-            if each in ending or (batch.decodes and each.decoding is not None)
-        ]
 
     def _complete(self, batch: Batch) -> list[Sequence]:
         """Cost the step and end it."""
@@ -310,7 +255,7 @@ class Engine:
         for sequence in batch.completing:
             del state.prefilling[sequence]
             if sequence.first_token_at is None:
-                self._prefilling -= sequence.request.prompt_tokens
+                self._door.answered(sequence)
             sequence.say(end)
             if sequence.emitted == sequence.request.output_tokens:
                 done.append(sequence)
@@ -328,7 +273,5 @@ class Engine:
         return done
 
     def _end(self, sequence: Sequence, phase: Phase) -> None:
-        del self._sequences[sequence.request.id]
+        self._door.over(sequence)
         sequence.phase = phase
-        if sequence.first_token_at is None:
-            self._prefilling -= sequence.request.prompt_tokens

@@ -7,7 +7,7 @@ from collections import deque
 from simulator.core.batch import Batch
 from simulator.core.config import EngineConfig
 from simulator.core.decoding import Decoding
-from simulator.core.hooks import Hooks, View
+from simulator.core.hooks import Hooks, Load, View
 from simulator.core.kv_cache import BlockPool, Plan
 from simulator.core.request import Phase, Sequence
 from simulator.core.slots import SlotPool
@@ -31,6 +31,22 @@ class State:
         self.hit_tokens = 0
         self.preemptions = 0
         self._admitted = 0
+
+    def budget(self, now: float) -> int:
+        """Tokens that a step may hold; in one with prefills a law may make it less."""
+        most, hook = self.config.token_budget, self.hooks.token_budget
+        if hook is None or not (self.prefilling or self.waiting):
+            return most
+        load = Load(
+            now,
+            self.decoding.count,
+            len(self.prefilling),
+            len(self.waiting),
+            self.decoding.context,
+            self.pool.free,
+        )
+        # A prefill must get on, or it would wait for ever.
+        return min(most, max(hook(load), self.decoding.count + 1))
 
     def head(self, now: float) -> Sequence:
         """The next of the waiting, brought to the front."""

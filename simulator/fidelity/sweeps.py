@@ -25,7 +25,7 @@ KNEE_TTFT_BAR = 0.30
 STALLED_MS = 4_000.0
 """A mean TTFT above this is a queue for memory, not a slow prefill."""
 ROUNDS = 10
-"""Requests for each user, as load generators are mostly told; the sweep's own number isn't known."""
+"""Requests for each user, as load generators mostly do; the sweep doesn't say its own number."""
 _FOUND = "aisimulate silicon_sample.csv"
 
 
