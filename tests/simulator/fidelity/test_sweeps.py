@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from headway.__main__ import main
+from simulator import profile as profiles
 from simulator.fidelity import queues, sweeps
 from simulator.fidelity.check import Check
 
@@ -18,6 +19,11 @@ def test_tpot_of_published_sweeps_is_met_within_the_bars() -> None:
     assert len(checks) == 8
     assert [check.name for check in checks if not check.met] == []
     assert min(check.error for check in checks) > 0.01, "they are measurements, not our own numbers"
+    for check in checks:
+        stated = profiles.load(check.name.removeprefix("TPOT, ")).mean_error_percent
+        assert stated == pytest.approx(100 * check.error, abs=1.0), (
+            "with ten rounds, these are four"
+        )
 
 
 def test_memory_ends_within_one_step_of_where_it_really_does() -> None:
