@@ -124,6 +124,8 @@ class Continuous:
         """Where the next of the waiting doesn't fit, nobody passes it."""
         state = self._state
         config, pool = state.config, state.pool
+        if state.blocked and not state.hooks.each_step:
+            return  # nothing has changed since the next one didn't fit
         while state.waiting and batch.left > 0 and len(state.running) < config.max_seqs:
             sequence = state.head(batch.start)
             plan = pool.plan(sequence, others=bool(state.running))

@@ -11,6 +11,7 @@ from simulator.core.config import EngineConfig
 from simulator.core.content import Runs
 from simulator.core.cost import StepCost
 from simulator.core.engine import Engine
+from simulator.core.hooks import Hooks
 from simulator.core.request import Request
 from simulator.core.step import Step
 from simulator.virtual import Arrival, replay
@@ -91,12 +92,22 @@ def test_a_step_keeps_to_budget_sequences_and_blocks(
         before = step.end
 
 
-@given(load=arrivals, engine=configs, seed=st.integers(0, 9))
+laws = st.builds(
+    Hooks,
+    token_budget=st.none() | st.just(lambda load: 20 + load.decoding),
+    next_up=st.none() | st.just(lambda waiting, now: int(now * 1e3) % len(waiting)),
+    victim=st.none() | st.just(lambda running, now: int(now * 1e3) % len(running)),
+    each_step=st.booleans(),
+)
+
+
+@given(load=arrivals, engine=configs, seed=st.integers(0, 9), hooks=laws)
 def test_leaping_over_steps_gives_the_same_to_the_last_bit(
-    load: list[Arrival], engine: EngineConfig, seed: int
+    load: list[Arrival], engine: EngineConfig, seed: int, hooks: Hooks
 ) -> None:
-    step_by_step = replay(load, engine, seed=seed, on_step=lambda _: None)
-    assert replay(load, engine, seed=seed) == step_by_step
+    step_by_step = replay(load, engine, seed=seed, hooks=hooks, on_step=lambda _: None)
+    assert replay(load, engine, seed=seed, hooks=hooks) == step_by_step
+    assert all(each.finished for each in step_by_step if load[each.index].cancelled_at is None)
 
 
 @given(load=arrivals, engine=configs, seed=st.integers(0, 9))
