@@ -39,7 +39,7 @@ def log_of(rate: float, count: int, seed: int) -> list[Traced]:
 def test_an_engine_is_found_again_and_tested_at_a_rate_between() -> None:
     logs = [Log.whole("slow", log_of(0.5, 40, 1)), Log.whole("fast", log_of(2.5, 60, 2))]
     test = Log.whole("between", log_of(1.5, 60, 3))
-    found = calibrate(START, logs, test, evaluations=220)
+    found = calibrate(START, logs, test, evaluations=140)
     start = {(each.metric, each.statistic): each.share for each in found.before}
     assert start["TPOT", "mean"] > 0.3
     assert all(each.share < 0.06 for each in found.after if each.statistic == "mean")
