@@ -164,6 +164,6 @@ def _file(path: Path, what: str) -> Mapping[str, Any]:
     return found
 
 
-policy_document, named_document = _policy, _named
+policy_document, named_document = _policy, named
 workload_document, arrivals_document, with_changes = _workload, _arrivals, _set
 """For other commands that take the same words."""
