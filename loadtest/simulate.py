@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from documents.problem import DocumentError, Problem
 from loadtest import facts as run_facts
 from loadtest import publishing
 from loadtest.conclusion import FINISHED, Conclusion, Seen, conclude
@@ -59,8 +60,11 @@ def simulate(
 
     ``name`` is what the profile is called in the label. The scenario's endpoint is not used. The
     same scenario, profile and options give the same samples. DocumentError where an override
-    doesn't fit.
+    doesn't fit, or where a shadow is asked for.
     """
+    if scenario.shadow is not None:
+        message = "decides nothing in the engine model; leave it out, or run a load test"
+        raise DocumentError([Problem("shadow", scenario.shadow.metadata.name, message)])
     return _Run(scenario, profile, name, options or Options()).play()
 
 

@@ -80,7 +80,7 @@ _INSIDE_FROM_GATEWAY: _Cell = (
 TABLE: Mapping[DecisionPoint, Mapping[Host, _Cell]] = MappingProxyType(
     {
         DecisionPoint.CONCURRENCY: _everywhere(
-            (_NO, "The limit stands before the engine, and nothing stands before the model yet."),
+            (Mode.ENFORCED, "A simulation holds requests back before they reach the model."),
             (Mode.ENFORCED, "The load driver's limiter holds requests back before they are sent."),
             (Mode.ENFORCED, "The gateway's limiter holds requests back before they go upstream."),
             (

@@ -14,7 +14,7 @@ E, R, N = Mode.ENFORCED, Mode.RENDERED, Mode.NOT_ENFORCED
 @pytest.mark.parametrize(
     ("point", "modes"),
     [
-        (DecisionPoint.CONCURRENCY, (N, E, E, N)),
+        (DecisionPoint.CONCURRENCY, (E, E, E, N)),
         (DecisionPoint.ADMISSION, (N, N, N, R)),
         (DecisionPoint.ORDERING, (N, N, N, R)),
         (DecisionPoint.BATCHING, (N, N, N, R)),

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from documents.problem import DocumentError
 from loadtest import facts, recorder
 from loadtest.conclusion import Conclusion
 from loadtest.scenario import Scenario
@@ -166,3 +167,18 @@ def test_a_trace_is_replayed_with_its_lengths_and_prefixes(tmp_path: Path) -> No
     assert json.loads((tmp_path / recorder.SCENARIO).read_text())["arrivals"] == {
         "process": "trace", "file": "t", "sha256": "0" * 64,
     }  # fmt: skip
+
+
+def test_a_shadow_is_refused_since_it_would_decide_nothing() -> None:
+    laws = ("wide", 48), ("narrow", 4)
+    policy, shadow = (
+        {
+            "apiVersion": "headway/v1",
+            "kind": "Policy",
+            "metadata": {"name": name},
+            "spec": {"concurrency": {"law": "fixed", "limit": limit}},
+        }
+        for name, limit in laws
+    )
+    with pytest.raises(DocumentError, match="narrow.*leave it out"):
+        simulate(scenario(policy=policy, shadow=shadow), PROFILE)
