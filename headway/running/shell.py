@@ -65,8 +65,8 @@ async def _run(args: argparse.Namespace) -> Conclusion:
     rules, key = EgressRules.open(), os.environ.get("HEADWAY_API_KEY", "")
     stop = asyncio.Event()
     with stop_on_signals(stop):
-        scenario = Scenario.parse(await _complete(document(args), rules, key))
-        out = _directory(args.out, force=args.force)
+        scenario = Scenario.parse(await complete(document(args), rules, key))
+        out = directory(args.out, force=args.force)
         order = Order(scenario, out, rules, key)
         conclusion = await execute(order, Progress(quiet=args.quiet), stop)
     if not args.quiet:
@@ -74,7 +74,7 @@ async def _run(args: argparse.Namespace) -> Conclusion:
     return conclusion
 
 
-async def _complete(given: dict[str, Any], rules: EgressRules, key: str) -> dict[str, Any]:
+async def complete(given: dict[str, Any], rules: EgressRules, key: str) -> dict[str, Any]:
     """Ask the endpoint for its kind and model where the arguments leave them open."""
     endpoint = given["endpoint"]
     if endpoint.get("model") and endpoint.get("kind"):
@@ -98,7 +98,7 @@ def _only(models: tuple[str, ...], base_url: str) -> str:
     return models[0]
 
 
-def _directory(out: Path | None, *, force: bool) -> Path:
+def directory(out: Path | None, *, force: bool) -> Path:
     """An empty directory; with force, one whose files of an earlier run are gone."""
     if out is None:
         out = Path(f"headway-run-{datetime.now(UTC):%Y%m%d-%H%M%S}")

@@ -17,7 +17,7 @@ TEXT = (ROOT / "simulator/profiles/qwen3-32b-h100-tp2.yaml").read_text()
 def test_the_default_is_the_fitted_one() -> None:
     default = profile.load(profile.DEFAULT)
     assert (default.t0_ms, default.t_w_ms, default.t_c_ms) == (4.87, 11.07, 0.0581)
-    assert default.mean_error_percent == 2.8
+    assert default.mean_error_percent == 5.5
     assert len(profile.names()) >= 16
 
 
