@@ -119,14 +119,11 @@ class Team:
 
     def approve(self, rollout: str, comment: str = "looked at the evidence") -> None:
         """On the rollout's page, by the second person, with the password again."""
-        page = self.approver.get(f"/rollouts/{rollout}/")
-        binding = re.search(r'name="binding" value="(\w{64})"', page)
-        assert binding, "there is no form to approve with"
         self.approver.post(
             f"/rollouts/{rollout}/decide/",
             page=f"/rollouts/{rollout}/",
             word="approve",
-            binding=binding[1],
+            binding=self.look(rollout)["binding"],
             comment=comment,
             password=self.passwords["approver"],
         )
