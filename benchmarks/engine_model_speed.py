@@ -5,7 +5,8 @@
 With an Azure 2023 conversation trace: the hour, through one engine with prefix cache, chunked
 prefill and preemption on, and again with memory so short that it preempts. Without: a Poisson load
 of the same size. Then the same requests with answers ten times as long. CPU time of this process,
-the best of three; a fixed loop of plain Python is timed beside, so that two machines compare.
+the best of three; a fixed loop of plain Python is timed beside, so that two machines can be
+compared.
 """
 
 from __future__ import annotations

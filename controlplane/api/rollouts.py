@@ -134,14 +134,28 @@ class RolloutOut(serializers.ModelSerializer[Rollout]):
 
 
 class OneRolloutOut(RolloutOut):
-    """With its plan, what its stages have shown, who approved, and what happened."""
+    """With its plan, what its stages have shown, who approved, and what happened.
 
+    ``binding`` is the hash that an approval given now would be of.
+    """
+
+    binding = serializers.SerializerMethodField()
     stage_runs = StageRunOut(many=True, read_only=True)
     approvals = ApprovalOut(many=True, read_only=True)
     events = RolloutEventOut(many=True, read_only=True)
 
     class Meta(RolloutOut.Meta):
-        fields = (*RolloutOut.Meta.fields, "plan", "stage_runs", "approvals", "events")  # type: ignore[assignment]
+        fields = (  # type: ignore[assignment]
+            *RolloutOut.Meta.fields,
+            "plan",
+            "binding",
+            "stage_runs",
+            "approvals",
+            "events",
+        )
+
+    def get_binding(self, rollout: Rollout) -> str:
+        return approving.binding_of(rollout)
 
 
 class RolloutView(TeamView):

@@ -10,6 +10,7 @@ from typing import Any
 
 from controlplane.rollouts.charting import arms_of, gaps_of
 from controlplane.rollouts.models import Rollout, StageRun
+from controlplane.rollouts.moving import run_of
 from controlplane.rollouts.presenting import bar_of, evidence_rows
 from measurement.slo import Slo
 
@@ -20,7 +21,9 @@ def build(rollout: Rollout, now: datetime) -> Frame:
     """As the rollout stands now."""
     run = shown(rollout)
     slo = Slo.parse(rollout.slo_version.document)
-    at = run.looked_at if run is not None and run.looked_at else rollout.phase_since
+    now_running = run_of(rollout)
+    looked_at = now_running.looked_at if now_running is not None else None
+    at = looked_at or rollout.phase_since
     return {
         "type": "frame",
         "full": True,

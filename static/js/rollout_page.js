@@ -18,7 +18,7 @@ const root = /** @type {HTMLElement} */ ($("rollout"));
 const bar = /** @type {HTMLElement} */ ($("verdict"));
 const { socket, frames, status, page } = root.dataset;
 const ENDED = new Set(["done", "rolled_back", "aborted"]);
-const PARTS = ["parts-steps", "parts-canary", "parts-arms", "parts-side", "parts-events", "parts-dialog", "verdict-end"];
+const PARTS = ["parts-steps", "parts-canary", "parts-arms", "parts-side", "parts-events", "parts-edit", "parts-dialog", "verdict-end"];
 /** The shape of an icon by phase. @type {Record<string, string>} */
 const SHAPES = { draft: "none", waiting: "wait", running: "run", held: "warn", done: "pass", rolled_back: "fail", aborted: "cancelled" };
 

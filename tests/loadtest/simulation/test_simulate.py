@@ -81,9 +81,9 @@ def test_its_files_are_those_of_a_run(tmp_path: Path) -> None:
 def test_it_is_labelled_as_a_model_with_its_stated_error(tmp_path: Path) -> None:
     conclusion, _ = played(tmp_path, scenario())
     assert conclusion.notes[0].startswith("A model, not a measurement: profile p (Qwen3-32B")
-    assert "Mean TPOT error 5.5 %" in conclusion.notes[0]
+    assert "Mean TPOT error 3.6 %" in conclusion.notes[0]
     summary = json.loads((tmp_path / "summary.json").read_text())
-    assert summary["model"]["mean_tpot_error_percent"] == 5.5
+    assert summary["model"]["mean_tpot_error_percent"] == 3.6
 
 
 def test_the_same_scenario_gives_the_same_bytes(tmp_path: Path) -> None:
