@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import yaml
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 from headway.embedded.ports import free_port
@@ -208,8 +207,9 @@ def rolled_back(author: Person, approver: Person, traffic: Traffic) -> None:
 def proposed(author: Person, candidate: str, *stages: dict[str, object]) -> str:
     """By the form, and started; the address of its page."""
     author.go("/rollouts/new/")
-    author.page.get_by_label("Document").fill(yaml.safe_dump(plan(candidate, *stages)))
+    author.page.get_by_label("Document").fill(json.dumps(plan(candidate, *stages)))
     author.press("Propose")
+    expect(author.page.locator(".err")).to_have_count(0)
     author.press("Start")
     return re.search(r"(/rollouts/[0-9a-f-]{36}/)", author.page.url)[1]
 
