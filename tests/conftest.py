@@ -23,7 +23,6 @@ ALONE = (
     "controlplane/gates/test_with_a_worker.py",
     "controlplane/runs/test_supervisor.py",
     "controlplane/runs/test_with_a_worker.py",
-    "end_to_end",
     "engines/test_connections.py",
     "engines/test_streams_in_time.py",
     "engines/transport",
@@ -41,6 +40,9 @@ ALONE = (
 )
 """Tests whose own load, or whose deadlines, a busy neighbour would spoil."""
 
+OWN_SET_UP = {"test_mission.py": "mission", "test_up.py": "up"}
+"""Of the tests that start a whole embedded set-up, those that start one for themselves."""
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what `make test` runs with nothing beside it."""
@@ -49,6 +51,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             place = item.path.relative_to(HERE)
             if any(place.is_relative_to(each) for each in ALONE):
                 item.add_marker("alone")
+            elif place.is_relative_to("end_to_end"):
+                # They wait more than they reckon; those that share one set-up stay together.
+                item.add_marker(pytest.mark.xdist_group(OWN_SET_UP.get(place.name, "end to end")))
 
 
 @pytest.fixture(scope="session")
