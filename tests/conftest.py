@@ -33,6 +33,7 @@ ALONE = (
     "gateway/test_swap.py",
     "gateway/test_with_the_engine_model.py",
     "headway",
+    "loadtest/ab/test_over_http.py",
     "loadtest/test_worker.py",
     "simulator/test_realtime.py",
     "simulator/test_server.py",

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,24 @@ from measurement.comparison.stored import recompute
 from tests.loadtest.ab.asked import WORSE, order
 
 
-@pytest.mark.timeout(110)
+AGAIN = 3
+"""A machine too busy to send on time says so, and is asked once more."""
+
+
+def run(order: Path, out: Path) -> tuple[list[dict[str, Any]], int]:
+    """What the worker said, and its exit code."""
+    command = [sys.executable, "-m", "loadtest.ab.worker", "--order", str(order)]
+    done = subprocess.run(
+        [*command, "--out", str(out)],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=100,
+        check=False,
+    )
+    return [json.loads(line) for line in done.stdout.splitlines()], done.returncode
+
+
+@pytest.mark.timeout(320)
 def test_a_worker_starts_both_engines_and_finds_the_worse_policy(tmp_path: Path) -> None:
     asked = order(
         candidate=WORSE,
@@ -25,21 +43,14 @@ def test_a_worker_starts_both_engines_and_finds_the_worse_policy(tmp_path: Path)
     )
     path = tmp_path / "order.json"
     path.write_text(json.dumps(asked.to_document()))
-    command = [sys.executable, "-m", "loadtest.ab.worker", "--order", str(path)]
-    done = subprocess.run(
-        [*command, "--out", str(tmp_path / "out")],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=100,
-        check=False,
-    )
-    said = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [said[0]["type"], said[-1]["type"]] == ["started", "finished"], said[-1]
-    result = said[-1]["result"]
-    verdict = result["stored"]["verdict"]
-    if "the client was too slow" in verdict["because"]:
-        pytest.skip(f"the machine was too busy to say: {verdict['because']}")
-    assert (verdict["outcome"], done.returncode) == ("harm", 11), verdict["because"]
+    for again in range(AGAIN):
+        said, code = run(path, tmp_path / f"out{again}")
+        assert [said[0]["type"], said[-1]["type"]] == ["started", "finished"], said[-1]
+        result = said[-1]["result"]
+        verdict = result["stored"]["verdict"]
+        if "the client was too slow" not in verdict["because"]:
+            break
+    assert (verdict["outcome"], code) == ("harm", 11), verdict["because"]
     assert verdict["k"] >= 20
     assert [one["type"] for one in said].count("block") == verdict["k"]
     assert canonical(recompute(result["stored"])) == canonical(result["stored"])
