@@ -148,6 +148,7 @@ class OneRolloutOut(RolloutOut):
         fields = (  # type: ignore[assignment]
             *RolloutOut.Meta.fields,
             "plan",
+            "power",
             "binding",
             "stage_runs",
             "approvals",

@@ -69,6 +69,8 @@ class Rollout(models.Model):
     plan = models.JSONField()
     plan_sha256 = models.CharField(max_length=64)
     seed = models.PositiveBigIntegerField()
+    power = models.JSONField(default=list)
+    """What its canaries can find, as the plan stands."""
     retry_of = models.ForeignKey(
         "self", on_delete=models.SET_NULL, related_name="retries", null=True, blank=True
     )

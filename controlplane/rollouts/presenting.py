@@ -46,8 +46,8 @@ def bar_of(rollout: Rollout, now: datetime) -> dict[str, str]:
     name = rollout.document.name_of(rollout.stage)
     run = run_of(rollout)
     because = rollout.because
-    if rollout.phase == Phase.RUNNING and run is not None and run.because:
-        because = run.because
+    if rollout.phase == Phase.RUNNING and run is not None:
+        because = _so_far(run) or because
     if rollout.phase == Phase.DRAFT:
         because = _("It has not been started.")
     if rollout.phase == Phase.WAITING:
@@ -59,6 +59,13 @@ def bar_of(rollout: Rollout, now: datetime) -> dict[str, str]:
         "because": because,
         "detail": _detail(rollout),
     }
+
+
+def _so_far(run: StageRun) -> str:
+    """What the stage's own evidence says while it is gathered."""
+    if run.comparison is not None:
+        return str((run.comparison.verdict or {}).get("because", ""))
+    return run.because
 
 
 def _state(rollout: Rollout, name: str) -> str:
@@ -129,7 +136,7 @@ def _step(rollout: Rollout, index: int, stage: Stage, run: StageRun | None) -> d
         "here": here,
         "waits": here and rollout.phase == Phase.WAITING,
         "finding": finding,
-        "because": run.because if run is not None else "",
+        "because": run.because or _so_far(run) if run is not None else "",
         "plan": planned(stage),
         "attempt": run.attempt if run is not None and run.attempt > 1 else None,
         "href": run.comparison.get_absolute_url() if run and run.comparison else "",
@@ -277,6 +284,23 @@ def _row(row: Mapping[str, Any]) -> dict[str, Any]:
         "detectable": _signed(row["detectable"]),
         "accepted_by": row["accepted_by"],
     }
+
+
+def power_rows(rollout: Rollout) -> list[dict[str, Any]]:
+    """What each canary can find, in per cent, with its warnings."""
+    return [
+        {
+            "stage": part["stage"],
+            "name": row["criterion"],
+            "gap": f"{100 * row['gap']:.3g} pt",
+            "harm": f"{100 * row['harm']:.0f} %",
+            "passes": f"{100 * row['pass']:.0f} %",
+            "median": row["median_block"],
+            "warnings": row["warnings"],
+        }
+        for part in rollout.power
+        for row in part["criteria"]
+    ]
 
 
 def _percent(share: float | None) -> str:

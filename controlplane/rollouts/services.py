@@ -13,6 +13,7 @@ from controlplane.rollouts.machine import Refused
 from controlplane.rollouts.models import Rollout
 from controlplane.rollouts.moving import Word, locked, move
 from controlplane.rollouts.plan import RolloutPlan
+from controlplane.rollouts.power import power_of
 from controlplane.teams.rights import Actor, Right, require
 
 SEEDS = 2**31
@@ -25,6 +26,7 @@ def propose(*, actor: Actor, document: object, retry_of: Rollout | None = None) 
     plan = RolloutPlan.parse(document)
     parts = proposing.parts_of(actor.team, plan)
     plan = parts.plan
+    power = power_of(plan, (parts.baseline.sha256, parts.candidate.sha256))
     seed = plan.seed if plan.seed is not None else secrets.randbelow(SEEDS)
     with transaction.atomic():
         rollout = Rollout.objects.create(
@@ -37,6 +39,7 @@ def propose(*, actor: Actor, document: object, retry_of: Rollout | None = None) 
             plan=plan.to_document(),
             plan_sha256=plan.sha256,
             seed=seed,
+            power=power,
             retry_of=retry_of,
             number=retry_of.number + 1 if retry_of else 1,
             created_by=actor.user,
@@ -57,6 +60,7 @@ def edit(*, actor: Actor, rollout: Rollout, document: object) -> Rollout:
     plan = RolloutPlan.parse(document)
     parts = proposing.parts_of(actor.team, plan)
     plan = parts.plan
+    power = power_of(plan, (parts.baseline.sha256, parts.candidate.sha256))
     with transaction.atomic():
         rollout, now = locked(rollout.pk), timezone.now()
         if plan.sha256 == rollout.plan_sha256:
@@ -66,7 +70,7 @@ def edit(*, actor: Actor, rollout: Rollout, document: object) -> Rollout:
         rollout.plan, rollout.plan_sha256 = plan.to_document(), plan.sha256
         rollout.gateway, rollout.workload = parts.gateway, parts.workload
         rollout.baseline_version, rollout.candidate_version = parts.baseline, parts.candidate
-        rollout.slo_version = parts.slo
+        rollout.slo_version, rollout.power = parts.slo, power
         rollout.edited_by, rollout.edited_at = actor.user, now
         rollout.save()
         lost = f"; {voided} approvals are void" if voided > 1 else ""

@@ -135,6 +135,7 @@ def rollout_page(
             for one in parameter_diff(before.document, after.document)
             if one.path.startswith("spec.")
         ],
+        "power": presenting.power_rows(rollout) if rollout.is_open else [],
         "conflicts": services.conflicts(rollout) if rollout.is_open else [],
         "events": rollout.events.all(),
         "retries": rollout.retries.all(),

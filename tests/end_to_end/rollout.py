@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import threading
 import time
-import urllib.request
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from engines.egress import EgressRules
+from engines.http_get import GetFailed, fetch
+from engines.transport.base import HttpRequest
+from engines.transport.httptools_stream import HttptoolsTransport
 from tests.end_to_end.embedded import Embedded, Visitor, wait_for
 
 RATE = 80.0
@@ -36,6 +39,16 @@ CANARY = {
     ],
 }
 FULL = {"stage": "full", "bake_s": 3, "deadline_s": 60}
+
+
+CHAT = json.dumps(
+    {
+        "model": "simulated",
+        "stream": True,  # a whole answer at once has no TTFT that could be judged
+        "max_tokens": TOKENS,
+        "messages": [{"role": "user", "content": "What is twelve times twelve?"}],
+    }
+).encode()
 
 
 def plan(candidate: str, *stages: dict[str, Any]) -> dict[str, Any]:
@@ -130,53 +143,55 @@ class Team:
 
 
 class Traffic:
-    """Clients of the gateway: short chats at a steady rate, and which policy answered them."""
+    """Clients of the gateway: short chats at a steady rate, and which policy answered them.
+
+    One event loop in a thread, on the project's own transport: it has to cost little beside what
+    it asks.
+    """
 
     def __init__(self, url: str, key: str) -> None:
         self.url, self.key = url, key
         self.policies: dict[str, int] = {}
         self.latest = ""
         self._ended = threading.Event()
-        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-
-    def ask(self) -> None:
-        body = {
-            "model": "simulated",
-            "stream": True,  # a whole answer at once has no TTFT that could be judged
-            "max_tokens": TOKENS,
-            "messages": [{"role": "user", "content": "What is twelve times twelve?"}],
-        }
-        headers = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"}
-        request = urllib.request.Request(
-            f"{self.url}/chat/completions", json.dumps(body).encode(), headers
-        )
-        try:
-            with self._opener.open(request, timeout=20) as answer:
-                answer.read()
-                self.latest = answer.headers["X-Headway-Policy"] or ""
-                self.policies[self.latest] = self.policies.get(self.latest, 0) + 1
-        except OSError:
-            return  # the gateway counts it
 
     @contextmanager
     def flowing(self, rate: float = RATE) -> Iterator[Traffic]:
         """So many requests a second while the block lasts."""
-        with ThreadPoolExecutor(max_workers=64) as pool:
-            pacer = threading.Thread(target=self._pace, args=(pool, rate), daemon=True)
-            pacer.start()
-            try:
-                yield self
-            finally:
-                self._ended.set()
-                pacer.join(timeout=30)
-                pool.shutdown(cancel_futures=True)
+        loop = threading.Thread(target=lambda: asyncio.run(self._flow(rate)), daemon=True)
+        loop.start()
+        try:
+            yield self
+        finally:
+            self._ended.set()
+            loop.join(timeout=30)
 
-    def _pace(self, pool: ThreadPoolExecutor, rate: float) -> None:
+    async def _flow(self, rate: float) -> None:
+        transport = HttptoolsTransport(EgressRules.loopback())
+        out: set[asyncio.Task[None]] = set()
         due = time.monotonic()
         while not self._ended.is_set():
-            pool.submit(self.ask)
+            task = asyncio.create_task(self._ask(transport))
+            out.add(task)
+            task.add_done_callback(out.discard)
             due += 1 / rate
-            time.sleep(max(0.0, due - time.monotonic()))
+            await asyncio.sleep(max(0.0, due - time.monotonic()))
+        for task in out:
+            task.cancel()
+        await asyncio.gather(*out, return_exceptions=True)
+        await transport.close()
+
+    async def _ask(self, transport: HttptoolsTransport) -> None:
+        headers = (("Authorization", f"Bearer {self.key}"), ("Content-Type", "application/json"))
+        request = HttpRequest("POST", f"{self.url}/chat/completions", headers, CHAT)
+        try:
+            page = await fetch(request, transport, within=20.0)
+        except GetFailed:
+            return  # the gateway counts it
+        if page.status == 200:
+            named = {name.lower(): value for name, value in page.headers.items()}
+            self.latest = named["x-headway-policy"]
+            self.policies[self.latest] = self.policies.get(self.latest, 0) + 1
 
 
 def traffic_of(embedded: Embedded) -> Traffic:

@@ -14,7 +14,7 @@ from controlplane.rollouts.history import SYSTEM
 from controlplane.rollouts.machine import Finding
 from controlplane.rollouts.models import Rollout, StageRun
 from controlplane.rollouts.pace import LEAST_ANSWERS, pace
-from controlplane.rollouts.plan import USUAL
+from controlplane.rollouts.plan import USUAL, RolloutPlan
 from controlplane.rollouts.stage_documents import CanaryStage, deadline_s
 from controlplane.rollouts.stages.base import Found, seed_of, stage_of
 from controlplane.rollouts.stages.silence import catching_up, silent
@@ -103,15 +103,24 @@ class CanaryRunner:
 
 def comparison_plan(rollout: Rollout, run: StageRun) -> ComparisonPlan:
     """What is judged: everything in it was fixed when the canary began."""
-    stage, plan = stage_of(rollout, run), rollout.document
+    hashes = (rollout.baseline_version.sha256, rollout.candidate_version.sha256)
+    attempt = (run.attempt, run.setting["seed"])
+    return plan_of(rollout.document, run.index, hashes, attempt)
+
+
+def plan_of(
+    plan: RolloutPlan, index: int, hashes: tuple[str, str], attempt: tuple[int, int] = (1, 1)
+) -> ComparisonPlan:
+    """The comparison of a canary stage, of baseline and candidate; ``attempt`` has its seed."""
+    stage, (number, seed) = plan.stages[index], attempt
     assert isinstance(stage, CanaryStage)  # noqa: S101 - found by its kind
     ends = deadline_s(stage)
     return ComparisonPlan(
-        metadata=Metadata(f"{plan.metadata.name}-{run.index}-{run.attempt}", plan.metadata.owner),
-        baseline=rollout.baseline_version.sha256,
-        candidate=rollout.candidate_version.sha256,
+        metadata=Metadata(f"{plan.metadata.name}-{index}-{number}", plan.metadata.owner),
+        baseline=hashes[0],
+        candidate=hashes[1],
         criteria=stage.criteria or USUAL,
-        seed=run.setting["seed"],
+        seed=seed,
         blocks=stage.blocks,
         requests=stage.requests,
         alpha=plan.alpha,

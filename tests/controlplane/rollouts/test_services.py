@@ -191,6 +191,18 @@ def test_an_equal_plan_is_no_edit(propose: Callable[..., Rollout], operator: Act
     assert edited.seq == rollout.seq
 
 
+def test_a_plan_too_small_for_its_margins_is_warned_of_before_anybody_approves(
+    propose: Callable[..., Rollout],
+) -> None:
+    narrow = [STAGES[3] | {"criteria": [{"kind": "attainment", "pass_margin": 0.001}]}, STAGES[4]]
+    (told,) = propose(stages=narrow).power
+    (row,) = told["criteria"]
+    assert row["pass"] < 0.8
+    assert "An equal candidate would pass" in " ".join(row["warnings"])
+    (told,) = propose("canary", "full").power
+    assert told["criteria"][0]["pass"] > 0.8
+
+
 def test_a_versions_page_knows_its_rollouts(
     propose: Callable[..., Rollout], operator: Actor, candidate: PolicyVersion
 ) -> None:
