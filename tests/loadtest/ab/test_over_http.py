@@ -14,7 +14,6 @@ from documents.canonical import canonical
 from measurement.comparison.stored import recompute
 from tests.loadtest.ab.asked import WORSE, order
 
-
 AGAIN = 3
 """A machine too busy to send on time says so, and is asked once more."""
 
