@@ -139,8 +139,12 @@ def _expected(scenario: Scenario, facts: Facts) -> Expected | None:
     process = scenario.arrivals
     if not isinstance(process, OpenLoop) or facts.slice_of > 1:
         return None
-    dispersion = process.dispersion()
-    return Expected(cv=math.sqrt(dispersion), dispersion=dispersion)
+    duration = scenario.duration_s
+    return Expected(
+        cv=process.cv(),
+        dispersion=process.dispersion(),
+        evened=lambda at: process.evened(at, duration),
+    )
 
 
 def _mean_in_flight(windows: Sequence[Window], start: float, end: float) -> float | None:

@@ -57,7 +57,7 @@ def check(
     loop ran, in seconds; ``ttft_target`` the TTFT objective, in seconds.
     """
     on_time = _on_time(samples)
-    gaps = gaps_of(samples, duration)
+    gaps = gaps_of(samples, duration, expected)
     reasons = [
         *_late(on_time),
         *_dropped(samples),

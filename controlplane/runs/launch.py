@@ -20,8 +20,10 @@ from controlplane.catalogue.models import (
     Workload,
 )
 from controlplane.teams.models import Team
+from documents.fields import describe
 from documents.parse import unknown_keys
 from documents.problem import DocumentError, Problem
+from loadtest.arrivals.base import OpenLoop
 from loadtest.scenario import Scenario
 
 M = TypeVar("M", bound=Model)
@@ -167,14 +169,23 @@ def over_caps(endpoint: Endpoint, scenario: Scenario) -> list[Problem]:
     if endpoint.max_duration_s is not None and scenario.duration_s > endpoint.max_duration_s:
         message = f"{allows} runs of at most {endpoint.max_duration_s:,} s"
         problems.append(Problem("duration_s", scenario.duration_s, message))
-    expected = scenario.arrivals.expected(scenario.duration_s)
-    rate = None if expected is None else expected / scenario.duration_s
-    if rate is not None and endpoint.max_rate is not None and rate > endpoint.max_rate:
-        message = f"{allows} at most {endpoint.max_rate:g} requests per second"
-        problems.append(Problem("arrivals.rate", round(rate, 6), message))
+    if endpoint.max_rate is not None:
+        problems += _over_rate(endpoint.max_rate, allows, scenario)
     if endpoint.max_concurrency is not None:
         problems += _over_concurrency(endpoint, endpoint.max_concurrency, scenario)
     return problems
+
+
+def _over_rate(most: float, allows: str, scenario: Scenario) -> list[Problem]:
+    """The highest mean rate counts, told at the parameter that asks for it."""
+    process = scenario.arrivals
+    peak = process.peak_rate(scenario.duration_s) if isinstance(process, OpenLoop) else 0.0
+    if peak <= most:
+        return []
+    names = [info.name for info in describe(type(process)) if info.unit == "1/s"]
+    highest = max(names, key=lambda name: getattr(process, name))
+    message = f"{allows} at most {most:g} requests per second"
+    return [Problem(f"arrivals.{highest}", round(peak, 6), message)]
 
 
 def _over_concurrency(endpoint: Endpoint, most: int, scenario: Scenario) -> list[Problem]:

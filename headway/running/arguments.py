@@ -98,6 +98,9 @@ def _arrivals(args: argparse.Namespace, given: Any) -> dict[str, Any]:
     arrivals = dict(given) if given.get("process") == name else {"process": name}
     options = (("rate", args.rate), ("concurrency", args.concurrency), ("think_s", args.think))
     arrivals.update({key: value for key, value in options if value is not None})
+    for change in args.arrivals_set:
+        parameter, _, value = change.partition("=")
+        arrivals[parameter.strip()] = parse_yaml(value)
     return arrivals
 
 

@@ -68,7 +68,7 @@ def test_the_form_offers_what_the_team_has(page: Client, launch: Launch) -> None
     fields = answer.context["form"].fields
     assert list(fields["endpoint"].queryset) == [launch.endpoint]
     assert answer.context["missing"] == []
-    assert fields["rate"].when == "constant poisson"
+    assert fields["rate"].when == "constant gamma poisson"
     assert fields["concurrency"].widget.attrs["data-when"] == "process=closed"
 
 
@@ -114,6 +114,23 @@ ARRIVALS = {
     "poisson": {"process": "poisson", "rate": 5.0},
     "constant": {"process": "constant", "rate": 0.25},
     "closed": {"process": "closed", "concurrency": 3, "think_s": 1.5, "failure_pause_s": 0.7},
+    "gamma": {"process": "gamma", "rate": 5.0, "burstiness": 0.25},
+    "ramp": {"process": "ramp", "from_rate": 1.0, "to_rate": 9.0, "ramp_s": 60.0},
+    "steps": {"process": "steps", "from_rate": 1.0, "to_rate": 9.0, "levels": 3, "hold_s": None},
+    "spike": {
+        "process": "spike",
+        "base_rate": 2.0,
+        "spike_rate": 20.0,
+        "spike_at_s": 30.0,
+        "spike_s": 5.0,
+    },
+    "diurnal": {
+        "process": "diurnal",
+        "night_rate": 1.0,
+        "day_rate": 8.0,
+        "cycle_s": 45.0,
+        "starts_at": 0.5,
+    },
 }
 
 
@@ -224,6 +241,12 @@ def test_a_cap_of_the_endpoint_is_told_at_its_field(page: Client, launch: Launch
     ("cap", "change", "field"),
     [
         ({"max_rate": 5}, {}, "rate"),
+        ({"max_rate": 5}, {"process": "ramp", "from_rate": "1", "to_rate": "6"}, "to_rate"),
+        (
+            {"max_rate": 5},
+            {"process": "spike", "base_rate": "1", "spike_rate": "6", "spike_s": "1"},
+            "spike_rate",
+        ),
         ({"max_duration_s": 5}, {}, "duration_s"),
         ({"max_concurrency": 2}, {"process": "closed", "concurrency": "3"}, "concurrency"),
         ({"max_concurrency": 2}, {}, "policy_version"),
