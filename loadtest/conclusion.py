@@ -45,6 +45,12 @@ class Seen:
     policy: Mapping[str, Any] = field(default_factory=dict)
     signals: Mapping[str, Any] = field(default_factory=dict)
     shadow: ShadowReport | None = None
+    workers: tuple[Mapping[str, Any], ...] = ()
+    """Of several processes: what each one noticed of itself."""
+    lost: tuple[str, ...] = ()
+    """Sentences on those that did not report."""
+    due: int | None = None
+    """What the schedule held by the time that each of several processes stopped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +96,11 @@ def conclude(
     validity = check(
         samples,
         duration=duration,
-        scheduled=_due(scenario, facts, seen),
+        scheduled=_due(scenario, facts, seen) if seen.due is None else seen.due,
         loop_lag=seen.loop_lag,
         ttft_target=_ttft_target(scenario),
         expected=_expected(scenario, facts),
-    )
+    ).worsened(seen.lost)
     summary = summarise(
         samples,
         slo=scenario.slo,
@@ -112,7 +118,7 @@ def conclude(
         validity,
         verdict,
         seen,
-        _notes(samples, status),
+        (*_notes(samples, status), *seen.lost),
         _first_errors(samples),
     )
 

@@ -11,7 +11,7 @@ import contextlib
 import resource
 import secrets
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,6 +55,19 @@ class Observer(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Start:
+    """One instant on both of this machine's clocks: every process here reads the same ones."""
+
+    monotonic: float
+    unix: float
+
+    @classmethod
+    def after(cls, seconds: float) -> Start:
+        """So many seconds from now."""
+        return cls(time.monotonic() + seconds, time.time() + seconds)
+
+
+@dataclass(frozen=True, slots=True)
 class Order:
     """One run as ordered. The key never reaches a document or a log."""
 
@@ -64,7 +77,18 @@ class Order:
     api_key: str = ""
     part: Slice = WHOLE
     start_at_unix: float | None = None
-    """A common start for the workers of one run; None starts as soon as all is ready."""
+    """A common start for workers on several machines; None starts as soon as all is ready."""
+    barrier: Callable[[], Awaitable[Start]] | None = None
+    """Waited for when all is ready: a common start for the workers of one machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What one process has measured, its samples apart: they are in its directory."""
+
+    facts: Facts
+    seen: Seen
+    status: str
 
 
 async def execute(order: Order, observer: Observer, stop: asyncio.Event) -> Conclusion:
@@ -72,6 +96,16 @@ async def execute(order: Order, observer: Observer, stop: asyncio.Event) -> Conc
 
     The directory must exist. A report is written in either case.
     """
+    found = await measure(order, observer, stop)
+    samples = list(read_samples(order.out))
+    conclusion = conclude(samples, order.scenario, found.facts, found.seen, found.status)
+    publishing.write_files(conclusion, order.out)
+    observer.concluded(conclusion)
+    return conclusion
+
+
+async def measure(order: Order, observer: Observer, stop: asyncio.Event) -> Measured:
+    """The run without its conclusion."""
     scenario = order.scenario
     target = _target(scenario, order.api_key)
     transport = HttptoolsTransport(order.rules)
@@ -81,16 +115,15 @@ async def execute(order: Order, observer: Observer, stop: asyncio.Event) -> Conc
         with Recorder(order.out, shadow=scenario.shadow is not None) as recorder:
             run = _Run(order, client, recorder)
             feed = SignalsFeed(target, order.rules, clock=time.monotonic, on_signals=run.on_signals)
-            async with _beside(feed.run()):
+            # One of several workers asks the engine for its signals; the others would only load it.
+            asks = order.part.number == 0
+            async with _beside(feed.run() if asks else asyncio.sleep(0)):
                 await run.drive(observer, stop, feed)
         seen = run.seen(feed, transport.dialled)
     finally:
         await transport.close()
     status = CANCELLED if run.driver.cancelled else FINISHED
-    conclusion = conclude(list(read_samples(order.out)), scenario, run.facts, seen, status)
-    publishing.write_files(conclusion, order.out)
-    observer.concluded(conclusion)
-    return conclusion
+    return Measured(run.facts, seen, status)
 
 
 class _Run:
@@ -123,7 +156,7 @@ class _Run:
         self.facts = self._facts(0.0)
 
     async def drive(self, observer: Observer, stop: asyncio.Event, feed: SignalsFeed) -> None:
-        self._begin()
+        self._begin(await self._start())
         observer.started(self._order.scenario, self.facts)
         began, cpu = time.monotonic(), _cpu_seconds()
         clock, fold, tell = self._clock, self._fold, observer.news
@@ -173,12 +206,17 @@ class _Run:
             "limit": limiter.limit if limiter else None,
         }
 
-    def _begin(self) -> None:
+    async def _start(self) -> Start:
+        """When the schedule starts; whoever is waited for is told that all is ready."""
+        barrier, at_unix = self._order.barrier, self._order.start_at_unix
+        if barrier is not None:
+            return await barrier()
+        return Start.after(LEAD if at_unix is None else at_unix - time.time())
+
+    def _begin(self, start: Start) -> None:
         """Fix the start, and write down what a report can be rebuilt from."""
-        at_unix = self._order.start_at_unix
-        after = LEAD if at_unix is None else at_unix - time.time()
-        self._clock.begin(after=after)
-        self.facts = self._facts(time.time() + after)
+        self._clock.origin = start.monotonic
+        self.facts = self._facts(start.unix)
         run_facts.write(self._order.out, self._order.scenario, self.facts)
         if self._limiter is not None:
             self._fold.limit(0.0, self._limiter.limit)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from measurement.histogram import Histogram
@@ -31,6 +31,12 @@ class Validity:
     def valid(self) -> bool:
         """Whether a verdict may be read from the run."""
         return self.status == "valid"
+
+    def worsened(self, reasons: Sequence[str]) -> Validity:
+        """The same with reasons that samples can't show; invalid if there are any."""
+        if not reasons:
+            return self
+        return replace(self, status="invalid", reasons=(*reasons, *self.reasons))
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON."""

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from controlplane.catalogue.forms import label_of
 from controlplane.catalogue.models import Endpoint, PolicyVersion, SloVersion, Workload
-from controlplane.runs.launch import SEEDS, Launch, faults
+from controlplane.runs.launch import SEEDS, WORKERS, Launch, faults
 from controlplane.runs.models import Run
 from controlplane.teams.models import Team
 from documents.fields import FieldInfo, describe
@@ -22,6 +22,8 @@ from loadtest.scenario import Limits, Scenario
 AS_GIVEN = ("duration_s", "warm_up_s", "drain_s", "seed")
 TIMEOUTS = tuple(info.name for info in describe(Limits))
 SALT = "prompt_salt"
+RARE = (*TIMEOUTS, SALT, WORKERS)
+"""Fields that most runs leave as they are."""
 DEFAULT_PROCESS = "poisson"
 REFERENCES = {
     "endpoint": "endpoint",
@@ -113,14 +115,20 @@ class LaunchForm(forms.Form):
             strip=False,
             help_text=infos[SALT].help,
         )
+        self.fields[WORKERS] = forms.IntegerField(
+            label=_("Workers"),
+            required=False,
+            initial=1,
+            help_text=_("processes that share the load; the requests are the same"),
+        )
 
     @property
     def rare(self) -> list[forms.BoundField]:
-        return [self[name] for name in (*TIMEOUTS, SALT)]
+        return [self[name] for name in RARE]
 
     @property
     def common(self) -> list[forms.BoundField]:
-        return [field for field in self if field.name not in (*TIMEOUTS, SALT)]
+        return [field for field in self if field.name not in RARE]
 
     @property
     def rare_matter(self) -> bool:
@@ -164,7 +172,7 @@ class LaunchForm(forms.Form):
         return {
             "arrivals": self._arrivals(),
             "timeouts": _filled(given, TIMEOUTS),
-            **_filled(given, (*AS_GIVEN, SALT)),
+            **_filled(given, (*AS_GIVEN, SALT, WORKERS)),
         }
 
     def _arrivals(self) -> dict[str, Any]:
@@ -201,7 +209,7 @@ def _filled(given: Mapping[str, Any], names: Any) -> dict[str, Any]:
 
 def initial_from(query: Mapping[str, str]) -> dict[str, str]:
     """What a link to the form may choose beforehand."""
-    known = {*LaunchForm.base_fields, *process_parameters(), *AS_GIVEN, *TIMEOUTS, SALT}
+    known = {*LaunchForm.base_fields, *process_parameters(), *AS_GIVEN, *RARE}
     return {name: query[name] for name in query if name in known}
 
 
@@ -214,6 +222,7 @@ def choices_of(run: Run) -> dict[str, Any]:
         "workload": run.workload_id,
         "slo_version": run.slo_version_id or "",
         "shadow_version": run.shadow_version_id or "",
+        WORKERS: run.workers,
         **{
             name: value for name, value in scenario.get("arrivals", {}).items() if value is not None
         },

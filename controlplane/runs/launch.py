@@ -23,6 +23,7 @@ from controlplane.teams.models import Team
 from documents.fields import describe
 from documents.parse import unknown_keys
 from documents.problem import DocumentError, Problem
+from loadtest import crew_rules
 from loadtest.arrivals.base import OpenLoop
 from loadtest.scenario import Scenario
 
@@ -32,6 +33,7 @@ REFERENCES = ("endpoint", "policy", "workload", "slo")
 """What decides a run's numbers, by the names of catalogue rows."""
 SHADOW = "shadow"
 """A reference that changes no number, so whatever only judges goes without it."""
+WORKERS = "workers"
 OPTIONAL = ("slo", SHADOW)
 PASSED_ON = ("arrivals", "duration_s", "warm_up_s", "drain_s", "timeouts", "seed", "prompt_salt")
 """Fields of the scenario that a request may set as they are."""
@@ -52,6 +54,11 @@ class Launch:
     slo_version: SloVersion | None
     rest: Mapping[str, Any] = field(default_factory=dict)
     shadow_version: PolicyVersion | None = None
+
+    @property
+    def workers(self) -> int:
+        """Processes that share the load: no part of the scenario, for its meaning is the same."""
+        return int(self.rest.get(WORKERS, 1))
 
     def scenario(self) -> Scenario:
         """The frozen scenario; DocumentError lists every fault, those against caps included."""
@@ -81,7 +88,8 @@ class Again(Launch):
             # The key goes with the row: it must not follow an address that the row has left.
             message = f"has moved to {now} since; use Change it to run there"
             raise DocumentError([Problem("endpoint", scenario.endpoint.base_url, message)])
-        if problems := over_caps(self.endpoint, scenario):
+        shared = crew_rules.problems(scenario, self.workers)
+        if problems := [*over_caps(self.endpoint, scenario), *shared]:
             raise DocumentError(problems)
         return scenario
 
@@ -90,7 +98,7 @@ def parse(team: Team, given: object) -> Launch:
     """What an API body asks for: catalogue objects by slug, ``slug@version`` or id."""
     if not isinstance(given, Mapping):
         raise DocumentError([Problem("", given, "must be an object of field: value")])
-    problems = list(unknown_keys(given, (*REFERENCES, SHADOW, *PASSED_ON)))
+    problems = list(unknown_keys(given, (*REFERENCES, SHADOW, WORKERS, *PASSED_ON)))
     found: dict[str, Any] = {}
     for name, finder in (
         ("endpoint", _row(Endpoint.objects.for_team(team), "endpoint")),
@@ -106,7 +114,7 @@ def parse(team: Team, given: object) -> Launch:
             found[name] = finder(given.get(name))
         except DocumentError as error:
             problems.extend(error.problems)
-    rest = {name: given[name] for name in PASSED_ON if name in given}
+    rest = {name: given[name] for name in (*PASSED_ON, WORKERS) if name in given}
     if problems:
         known = {problem.path for problem in problems}
         raise DocumentError([*problems, *faults(found, rest, known)])
@@ -135,6 +143,7 @@ def _scenario(found: Mapping[str, Any], rest: Mapping[str, Any]) -> Scenario:
     """From the rows that were found; the fault of one that was not is among those raised."""
     endpoint, workload = found.get("endpoint"), found.get("workload")
     document: dict[str, Any] = {"seed": secrets.randbelow(SEEDS), **rest}
+    workers = document.pop(WORKERS, 1)
     if endpoint:
         names = ("name", "base_url", "model", "kind")
         document["endpoint"] = {name: getattr(endpoint, name) for name in names}
@@ -146,7 +155,7 @@ def _scenario(found: Mapping[str, Any], rest: Mapping[str, Any]) -> Scenario:
     if endpoint and workload:
         document["tenants"] = tenants(endpoint.team, workload.document.get("tenants") or {})
     scenario = Scenario.parse(document)
-    if problems := over_caps(endpoint, scenario):
+    if problems := [*over_caps(endpoint, scenario), *crew_rules.problems(scenario, workers)]:
         raise DocumentError(problems)
     return scenario
 

@@ -64,6 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="a whole scenario document; options win over it",
     )
+    add("--workers", type=int, default=1, metavar="N", help="processes that share the load (1)")
     add("--out", type=Path, metavar="DIR", help="where the files go (headway-run-TIME)")
     add("--force", action="store_true", help="write over an earlier run in --out")
     add("--json", action="store_true", help="print summary.json instead of the table")

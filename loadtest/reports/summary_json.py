@@ -40,6 +40,8 @@ def document(conclusion: Conclusion) -> dict[str, Any]:
             "cpu_share": seen.cpu_share,
             "connections": seen.connections,
             "slice": f"{facts.slice_number}/{facts.slice_of}",
+            "workers": facts.workers,
+            **({"by_worker": list(seen.workers)} if seen.workers else {}),
         },
         "policy": _policy(conclusion),
         "shadow": _shadow(conclusion),

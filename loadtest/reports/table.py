@@ -119,7 +119,8 @@ def _rates(conclusion: Conclusion) -> list[str]:
     if seen.loop_lag is not None and seen.loop_lag.count:
         lag = 1e3 * (seen.loop_lag.percentile(99) or 0.0)
         cpu = "" if seen.cpu_share is None else f"at {100 * seen.cpu_share:.0f} % CPU"
-        rows.append(_row("client's loop lag P99", f"{lag:.1f} ms", cpu))
+        who = "worst of the workers, " if seen.workers else ""
+        rows.append(_row("client's loop lag P99", f"{lag:.1f} ms", f"{who}{cpu}"))
     return rows
 
 

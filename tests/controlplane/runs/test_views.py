@@ -237,6 +237,21 @@ def test_a_cap_of_the_endpoint_is_told_at_its_field(page: Client, launch: Launch
     assert "at most 5 requests per second" in answer.context["form"].errors["rate"][0]
 
 
+def test_a_learning_law_and_several_workers_are_refused_at_the_field(
+    page: Client, launch: Launch, actor: Actor
+) -> None:
+    learning = {
+        **POLICY,
+        "metadata": {"name": "learning"},
+        "spec": {"concurrency": {"law": "aimd"}},
+    }
+    version = lines.save_policy(actor=actor, document=learning).version
+    answer = page.post("/runs/new/", form(launch, policy_version=version.pk, workers="2"))
+    assert "has to see every answer" in answer.context["form"].errors["workers"][0]
+    assert page.post("/runs/new/", form(launch, workers="2")).status_code == 302
+    assert Run.objects.get().workers == 2
+
+
 @pytest.mark.parametrize(
     ("cap", "change", "field"),
     [
