@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from engines.transport.kernel_clock import ReceiveLag
 from loadtest.arrivals.base import OpenLoop
 from loadtest.facts import Facts, schedule_of
 from loadtest.scenario import Scenario
@@ -30,6 +31,16 @@ FINISHED, CANCELLED, LOST = "finished", "cancelled", "lost"
 
 
 @dataclass(frozen=True, slots=True)
+class Carried:
+    """The transport that carried the run, and how it did."""
+
+    transport: str
+    connections: int
+    receive: ReceiveLag | None = None
+    """How late bytes were read; None where no kernel stamped them."""
+
+
+@dataclass(frozen=True, slots=True)
 class Seen:
     """What the client itself noticed. None and empty where nobody was left to tell."""
 
@@ -41,7 +52,7 @@ class Seen:
     loop_lag: Histogram | None = None
     cpu_share: float | None = None
     """CPU seconds of the process over elapsed seconds."""
-    connections: int | None = None
+    carried: Carried | None = None
     policy: Mapping[str, Any] = field(default_factory=dict)
     signals: Mapping[str, Any] = field(default_factory=dict)
     shadow: ShadowReport | None = None
@@ -98,6 +109,7 @@ def conclude(
         duration=duration,
         scheduled=_due(scenario, facts, seen) if seen.due is None else seen.due,
         loop_lag=seen.loop_lag,
+        receive_lag=_receive_lag(seen),
         ttft_target=_ttft_target(scenario),
         expected=_expected(scenario, facts),
     ).worsened(seen.lost)
@@ -130,6 +142,14 @@ def _due(scenario: Scenario, facts: Facts, seen: Seen) -> int | None:
         return seen.launched
     mine = schedule.instants[facts.slice_number :: facts.slice_of]
     return int(np.searchsorted(mine, seen.stopped_at, side="right"))
+
+
+def _receive_lag(seen: Seen) -> Histogram | None:
+    """From the kernel's stamps, where nearly every read had one."""
+    receive = seen.carried.receive if seen.carried is not None else None
+    if receive is None or receive.unstamped > receive.lag.count:
+        return None
+    return receive.lag
 
 
 def _ttft_target(scenario: Scenario) -> float | None:

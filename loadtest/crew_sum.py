@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from loadtest.conclusion import Seen
+from loadtest.conclusion import Carried, Seen
 from loadtest.crew_member import Member
 from loadtest.execution import Measured
 from loadtest.facts import Facts, schedule_of
@@ -38,7 +38,7 @@ def together(
         stopped_at=stopped_at,
         loop_lag=_worst(seen),
         cpu_share=sum(cpu) if cpu else None,
-        connections=sum(one.connections or 0 for one in seen),
+        carried=_carried(seen),
         policy=_policy(seen),
         signals=seen[0].signals if seen and members[0].measured is not None else {},
         workers=tuple(map(_row, members)),
@@ -85,6 +85,23 @@ def _worst(seen: Sequence[Seen]) -> Histogram | None:
     return max(lags, key=lambda lag: lag.percentile(99) or 0.0, default=None)
 
 
+def _carried(seen: Sequence[Seen]) -> Carried | None:
+    """All connections; the receive lag of the worst worker, for the reason of the loop lag."""
+    found = [one.carried for one in seen if one.carried is not None]
+    if not found:
+        return None
+    read = [one.receive for one in found if one.receive is not None]
+    late = max(read, key=lambda one: one.lag.percentile(99) or 0.0, default=None)
+    if late is not None:
+        late = replace(
+            late,
+            offset_error=max(one.offset_error for one in read),
+            steps=max(one.steps for one in read),
+            unstamped=max(one.unstamped for one in read),
+        )
+    return Carried(found[0].transport, sum(one.connections for one in found), late)
+
+
 def _policy(seen: Sequence[Seen]) -> dict[str, Any]:
     names = ("decisions", "deciding_seconds", "steps")
     return {
@@ -101,7 +118,7 @@ def _row(member: Member) -> Mapping[str, Any]:
     return {
         **row,
         "cpu_share": seen.cpu_share,
-        "connections": seen.connections,
+        "connections": seen.carried.connections if seen.carried else None,
         "loop_lag_p99_ms": None if lag is None else 1e3 * lag,
     }
 

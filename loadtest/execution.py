@@ -23,10 +23,9 @@ from engines.request import Timeouts
 from engines.signals.base import EngineSignals
 from engines.signals_feed import SignalsFeed
 from engines.target import Target
-from engines.transport.httptools_stream import HttptoolsTransport
 from loadtest import facts as run_facts
-from loadtest import publishing
-from loadtest.conclusion import CANCELLED, FINISHED, Conclusion, Seen, conclude
+from loadtest import publishing, transports
+from loadtest.conclusion import CANCELLED, FINISHED, Carried, Conclusion, Seen, conclude
 from loadtest.driver import Driver, Means
 from loadtest.facts import Facts
 from loadtest.loopwatch import LoopWatch
@@ -108,7 +107,8 @@ async def measure(order: Order, observer: Observer, stop: asyncio.Event) -> Meas
     """The run without its conclusion."""
     scenario = order.scenario
     target = _target(scenario, order.api_key)
-    transport = HttptoolsTransport(order.rules)
+    name = transports.chosen(scenario.transport, scenario.endpoint.base_url)
+    transport = transports.make(name, order.rules)
     client = EngineClient(target, transport, time.monotonic)
     try:
         await client.prepare()
@@ -119,7 +119,7 @@ async def measure(order: Order, observer: Observer, stop: asyncio.Event) -> Meas
             asks = order.part.number == 0
             async with _beside(feed.run() if asks else asyncio.sleep(0)):
                 await run.drive(observer, stop, feed)
-        seen = run.seen(feed, transport.dialled)
+        seen = run.seen(feed, Carried(name, transport.dialled, transport.receive_lag()))
     finally:
         await transport.close()
     status = CANCELLED if run.driver.cancelled else FINISHED
@@ -177,7 +177,7 @@ class _Run:
         if at >= 0:
             self._fold.signals(at, signals.running, signals.waiting, signals.kv_use)
 
-    def seen(self, feed: SignalsFeed, connections: int) -> Seen:
+    def seen(self, feed: SignalsFeed, carried: Carried) -> Seen:
         """What the client noticed of itself."""
         limiter = self._limiter
         return Seen(
@@ -186,7 +186,7 @@ class _Run:
             launched=self.driver.offered,
             loop_lag=self._watch.lag.freeze(),
             cpu_share=self._cpu / self._wall if self._wall else None,
-            connections=connections,
+            carried=carried,
             policy={
                 "decisions": limiter.decisions,
                 "deciding_seconds": limiter.deciding_seconds,

@@ -17,7 +17,7 @@ from documents.fields import FieldInfo, describe, parameter
 from documents.parse import build, check, unknown_keys
 from documents.problem import DocumentError, Problem
 from documents.registry import Registry
-from loadtest import shadow_rules
+from loadtest import shadow_rules, transports
 from loadtest.arrivals.base import ArrivalProcess, processes
 from loadtest.endpoint import Endpoint
 from loadtest.workloads.base import Workload, workloads
@@ -72,8 +72,14 @@ class Scenario:
         default="", help="fixes the words of the prompts; empty draws new ones for each run"
     )
 
+    transport: str = parameter(
+        default=transports.AUTO,
+        choices=transports.CHOICES,
+        help="what carries the requests; auto takes the kernel's receive stamps where it can",
+    )
+
     def __post_init__(self) -> None:
-        problems = []
+        problems = transports.problems(self.transport, self.endpoint.base_url)
         if self.warm_up_s >= self.duration_s:
             message = f"must be shorter than duration_s ({self.duration_s:g} s)"
             problems.append(Problem("warm_up_s", self.warm_up_s, message))
@@ -127,6 +133,8 @@ class Scenario:
             "timeouts": dataclasses.asdict(self.timeouts),
             "tenants": {name: dataclasses.asdict(tenant) for name, tenant in self.tenants.items()},
             "prompt_salt": self.prompt_salt,
+            # Absent by default, so that older scenarios keep their hash.
+            **({"transport": self.transport} if self.transport != transports.AUTO else {}),
         }
 
     @property

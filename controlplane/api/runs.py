@@ -23,7 +23,7 @@ from controlplane.runs import launch, services, watchdog
 from controlplane.runs.models import LIVE, Run, RunWindow, Status
 from controlplane.teams.rights import Right
 from documents.problem import DocumentError, Problem
-from loadtest import crew_rules
+from loadtest import crew_rules, transports
 from measurement.verdict import EXIT_CODES
 
 LONGEST_WAIT = 30.0
@@ -54,6 +54,7 @@ class RunIn(serializers.Serializer[Any]):
     timeouts = serializers.JSONField(required=False)
     seed = serializers.IntegerField(required=False, min_value=0)
     prompt_salt = serializers.CharField(required=False)
+    transport = serializers.ChoiceField(transports.CHOICES, required=False)
     workers = serializers.IntegerField(
         required=False,
         min_value=1,

@@ -16,13 +16,15 @@ from controlplane.runs.models import Run
 from controlplane.teams.models import Team
 from documents.fields import FieldInfo, describe
 from documents.problem import DocumentError, Problem
+from loadtest import transports
 from loadtest.arrivals.base import processes
 from loadtest.scenario import Limits, Scenario
 
 AS_GIVEN = ("duration_s", "warm_up_s", "drain_s", "seed")
 TIMEOUTS = tuple(info.name for info in describe(Limits))
 SALT = "prompt_salt"
-RARE = (*TIMEOUTS, SALT, WORKERS)
+TRANSPORT = "transport"
+RARE = (*TIMEOUTS, SALT, TRANSPORT, WORKERS)
 """Fields that most runs leave as they are."""
 DEFAULT_PROCESS = "poisson"
 REFERENCES = {
@@ -115,6 +117,12 @@ class LaunchForm(forms.Form):
             strip=False,
             help_text=infos[SALT].help,
         )
+        self.fields[TRANSPORT] = forms.ChoiceField(
+            choices=[(name, name) for name in transports.CHOICES],
+            required=False,
+            initial=infos[TRANSPORT].default,
+            help_text=infos[TRANSPORT].help,
+        )
         self.fields[WORKERS] = forms.IntegerField(
             label=_("Workers"),
             required=False,
@@ -173,6 +181,7 @@ class LaunchForm(forms.Form):
             "arrivals": self._arrivals(),
             "timeouts": _filled(given, TIMEOUTS),
             **_filled(given, (*AS_GIVEN, SALT, WORKERS)),
+            **({TRANSPORT: given[TRANSPORT]} if given.get(TRANSPORT) else {}),
         }
 
     def _arrivals(self) -> dict[str, Any]:
@@ -226,6 +235,6 @@ def choices_of(run: Run) -> dict[str, Any]:
         **{
             name: value for name, value in scenario.get("arrivals", {}).items() if value is not None
         },
-        **_filled(scenario, (*AS_GIVEN, SALT)),
+        **_filled(scenario, (*AS_GIVEN, SALT, TRANSPORT)),
         **_filled(scenario.get("timeouts", {}), TIMEOUTS),
     }

@@ -64,11 +64,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="a whole scenario document; options win over it",
     )
-    add("--workers", type=int, default=1, metavar="N", help="processes that share the load (1)")
     add("--out", type=Path, metavar="DIR", help="where the files go (headway-run-TIME)")
     add("--force", action="store_true", help="write over an earlier run in --out")
+    _add_process_arguments(parser)
     add("--json", action="store_true", help="print summary.json instead of the table")
     add("--quiet", action="store_true", help="no progress")
+
+
+def _add_process_arguments(parser: argparse.ArgumentParser) -> None:
+    """How this machine carries the load; no number of a right run depends on it."""
+    add = parser.add_argument
+    add("--transport", help="auto (default), kernel or protocol")
+    add("--workers", type=int, default=1, metavar="N", help="processes that share the load (1)")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -24,6 +24,7 @@ _SCALARS = {
     "drain": "drain_s",
     "seed": "seed",
     "prompt_salt": "prompt_salt",
+    "transport": "transport",
 }
 
 

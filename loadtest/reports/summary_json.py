@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, ClassVar
 
-from loadtest.conclusion import Conclusion
+from loadtest.conclusion import Carried, Conclusion
 from loadtest.reports.base import report
 from loadtest.shadow_rules import CANNOT_KNOW
 from measurement.histogram import Histogram
@@ -38,7 +38,7 @@ def document(conclusion: Conclusion) -> dict[str, Any]:
         "client": {
             "loop_lag_ms": _lag(seen.loop_lag),
             "cpu_share": seen.cpu_share,
-            "connections": seen.connections,
+            **_carried(seen.carried),
             "slice": f"{facts.slice_number}/{facts.slice_of}",
             "workers": facts.workers,
             **({"by_worker": list(seen.workers)} if seen.workers else {}),
@@ -62,6 +62,25 @@ def document(conclusion: Conclusion) -> dict[str, Any]:
         "scenario_sha256": scenario.sha256,
         "started_at": facts.started_at,
         "version": facts.version,
+    }
+
+
+def _carried(carried: Carried | None) -> dict[str, Any]:
+    """The transport, and where the kernel stamped what it read, how late and how surely."""
+    if carried is None:
+        return {"transport": None, "connections": None}
+    said = {"transport": carried.transport, "connections": carried.connections}
+    receive = carried.receive
+    if receive is None:
+        return said
+    return {
+        **said,
+        "receive_lag_ms": _lag(receive.lag),
+        "clock": {
+            "offset_error_us": 1e6 * receive.offset_error,
+            "steps": receive.steps,
+            "unstamped_reads": receive.unstamped,
+        },
     }
 
 

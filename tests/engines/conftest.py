@@ -13,9 +13,11 @@ from engines.request import CompletionRequest, Timeouts
 from engines.target import Target
 from engines.transport.base import Transport
 from engines.transport.httptools_stream import HttptoolsTransport
+from engines.transport.kernel_clock import KernelClock
 
 TRANSPORTS: dict[str, Callable[[EgressRules], Transport]] = {
-    "httptools": HttptoolsTransport,
+    "protocol": HttptoolsTransport,
+    "kernel": lambda rules: HttptoolsTransport(rules, kernel_clock=KernelClock()),
 }
 
 QUICK = Timeouts(connect=5.0, first_token=10.0, idle=10.0, total=20.0)

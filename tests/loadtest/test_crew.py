@@ -102,6 +102,7 @@ async def test_one_and_several_workers_send_the_same_requests(tmp_path: Path) ->
     assert [index for index, *_ in one] == list(range(len(one)))
     assert whole[2]["outcomes"] == whole[1]["outcomes"] == {"ok": len(one)}
     assert whole[2]["client"]["workers"] == 2
+    assert whole[2]["client"]["transport"] in ("kernel", "protocol")
     assert [row["lost"] for row in whole[2]["client"]["by_worker"]] == ["", ""]
     (window,) = roll_up(read_windows(tmp_path / "2"), 3_600.0, ended=True)
     assert (window.cohort.offered, window.cohort.pending) == (len(one), 0)
