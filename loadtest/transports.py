@@ -7,12 +7,13 @@ from urllib.parse import urlsplit
 from documents.problem import Problem
 from engines.egress import EgressRules
 from engines.transport import kernel_clock
+from engines.transport.aiohttp_stream import AiohttpTransport
 from engines.transport.base import MeasuringTransport
 from engines.transport.httptools_stream import HttptoolsTransport
 from engines.transport.kernel_clock import KernelClock
 
-AUTO, KERNEL, PROTOCOL = "auto", "kernel", "protocol"
-CHOICES = (AUTO, KERNEL, PROTOCOL)
+AUTO, KERNEL, PROTOCOL, AIOHTTP = "auto", "kernel", "protocol", "aiohttp"
+CHOICES = (AUTO, KERNEL, PROTOCOL, AIOHTTP)
 
 
 def problems(asked: str, base_url: str) -> list[Problem]:
@@ -37,4 +38,6 @@ def chosen(asked: str, base_url: str) -> str:
 
 def make(name: str, rules: EgressRules) -> MeasuringTransport:
     """A chosen transport."""
+    if name == AIOHTTP:
+        return AiohttpTransport(rules)
     return HttptoolsTransport(rules, kernel_clock=KernelClock() if name == KERNEL else None)

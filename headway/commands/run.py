@@ -74,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_process_arguments(parser: argparse.ArgumentParser) -> None:
     """How this machine carries the load; no number of a right run depends on it."""
     add = parser.add_argument
-    add("--transport", help="auto (default), kernel or protocol")
+    add("--transport", help="auto (default), kernel, protocol or aiohttp")
     add("--workers", type=int, default=1, metavar="N", help="processes that share the load (1)")
 
 

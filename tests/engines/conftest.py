@@ -11,11 +11,13 @@ from engines.client import EngineClient
 from engines.egress import EgressRules
 from engines.request import CompletionRequest, Timeouts
 from engines.target import Target
+from engines.transport.aiohttp_stream import AiohttpTransport
 from engines.transport.base import Transport
 from engines.transport.httptools_stream import HttptoolsTransport
 from engines.transport.kernel_clock import KernelClock
 
 TRANSPORTS: dict[str, Callable[[EgressRules], Transport]] = {
+    "aiohttp": AiohttpTransport,
     "protocol": HttptoolsTransport,
     "kernel": lambda rules: HttptoolsTransport(rules, kernel_clock=KernelClock()),
 }

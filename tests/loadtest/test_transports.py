@@ -21,6 +21,7 @@ HTTP, HTTPS = "http://127.0.0.1:8000", "https://engine.example"
         ("auto", HTTPS, True, "protocol"),
         ("kernel", HTTP, True, "kernel"),
         ("protocol", HTTP, True, "protocol"),
+        ("aiohttp", HTTPS, True, "aiohttp"),
     ],
 )
 def test_auto_takes_kernel_stamps_where_it_can(
