@@ -77,6 +77,8 @@ class Conclusion:
     """Sentences that a reader must not miss."""
     first_errors: Mapping[str, str] = field(default_factory=dict)
     """By outcome, what the first such failure was answered with."""
+    retried: Mapping[str, int] = field(default_factory=dict)
+    """How many requests were tried again, and how many attempts failed before their last."""
 
     @property
     def silent(self) -> bool:
@@ -132,6 +134,10 @@ def conclude(
         seen,
         (*_notes(samples, status), *seen.lost),
         _first_errors(samples),
+        {
+            "requests": sum(bool(sample.attempts) for sample in samples),
+            "failed_attempts": sum(len(sample.attempts) for sample in samples),
+        },
     )
 
 

@@ -25,6 +25,7 @@ from engines.signals_feed import SignalsFeed
 from engines.target import Target
 from loadtest import facts as run_facts
 from loadtest import publishing, transports
+from loadtest.behaviour import Behaviour
 from loadtest.conclusion import CANCELLED, FINISHED, Carried, Conclusion, Seen, conclude
 from loadtest.driver import Driver, Means
 from loadtest.facts import Facts
@@ -149,6 +150,7 @@ class _Run:
             self._newsroom.sample,
             self._clock,
             timeouts_of(scenario.timeouts),
+            Behaviour(self._schedule, scenario.retries, scenario.cancellations),
         )
         self.driver = Driver(self._schedule, means, drain=scenario.drain_s)
         self._cpu = 0.0

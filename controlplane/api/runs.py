@@ -54,6 +54,8 @@ class RunIn(serializers.Serializer[Any]):
     timeouts = serializers.JSONField(required=False)
     seed = serializers.IntegerField(required=False, min_value=0)
     prompt_salt = serializers.CharField(required=False)
+    retries = serializers.JSONField(required=False, help_text="max, base_ms, cap_ms")
+    cancellations = serializers.JSONField(required=False, help_text="share, after_s")
     transport = serializers.ChoiceField(transports.CHOICES, required=False)
     workers = serializers.IntegerField(
         required=False,

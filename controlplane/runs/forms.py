@@ -18,13 +18,20 @@ from documents.fields import FieldInfo, describe
 from documents.problem import DocumentError, Problem
 from loadtest import transports
 from loadtest.arrivals.base import processes
+from loadtest.behaviour import Cancellations, Retries
 from loadtest.scenario import Limits, Scenario
 
 AS_GIVEN = ("duration_s", "warm_up_s", "drain_s", "seed")
 TIMEOUTS = tuple(info.name for info in describe(Limits))
 SALT = "prompt_salt"
 TRANSPORT = "transport"
-RARE = (*TIMEOUTS, SALT, TRANSPORT, WORKERS)
+CLIENTS = {
+    f"{part}_{info.name}": (part, info)
+    for part, cls in (("retries", Retries), ("cancellations", Cancellations))
+    for info in describe(cls)
+}
+"""Fields on what clients do beside asking, each with its part of the scenario."""
+RARE = (*TIMEOUTS, *CLIENTS, SALT, TRANSPORT, WORKERS)
 """Fields that most runs leave as they are."""
 DEFAULT_PROCESS = "poisson"
 REFERENCES = {
@@ -111,6 +118,9 @@ class LaunchForm(forms.Form):
         self.fields["seed"].help_text = _("fixes the whole schedule")
         for info in describe(Limits):
             self.fields[info.name] = _number_field(info, initial=info.default)
+        for name, (part, info) in CLIENTS.items():
+            self.fields[name] = _number_field(info)
+            self.fields[name].label = f"{part.capitalize()}: {label_of(info).lower()}"
         self.fields[SALT] = forms.CharField(
             label=_("Prompt salt"),
             required=False,
@@ -182,7 +192,16 @@ class LaunchForm(forms.Form):
             "timeouts": _filled(given, TIMEOUTS),
             **_filled(given, (*AS_GIVEN, SALT, WORKERS)),
             **({TRANSPORT: given[TRANSPORT]} if given.get(TRANSPORT) else {}),
+            **self._clients(),
         }
+
+    def _clients(self) -> dict[str, dict[str, Any]]:
+        """Each part of which something is filled in; the rest of it has its defaults."""
+        found: dict[str, dict[str, Any]] = {}
+        for name, (part, info) in CLIENTS.items():
+            if (value := self.cleaned_data.get(name)) is not None:
+                found.setdefault(part, {})[info.name] = value
+        return found
 
     def _arrivals(self) -> dict[str, Any]:
         process = self.cleaned_data.get("process")
@@ -205,6 +224,8 @@ class LaunchForm(forms.Form):
             name = rest or "process"
         elif first == "timeouts":
             name = rest
+        elif f"{first}_{rest}" in CLIENTS:
+            name = f"{first}_{rest}"
         return name if name in self.fields else None
 
 
@@ -237,4 +258,9 @@ def choices_of(run: Run) -> dict[str, Any]:
         },
         **_filled(scenario, (*AS_GIVEN, SALT, TRANSPORT)),
         **_filled(scenario.get("timeouts", {}), TIMEOUTS),
+        **{
+            name: scenario[part][info.name]
+            for name, (part, info) in CLIENTS.items()
+            if scenario.get(part)
+        },
     }

@@ -44,6 +44,8 @@ PASSED_ON = (
     "seed",
     "prompt_salt",
     "transport",
+    "retries",
+    "cancellations",
 )
 """Fields of the scenario that a request may set as they are."""
 SEEDS = 2**31

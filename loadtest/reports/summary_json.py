@@ -35,6 +35,7 @@ def document(conclusion: Conclusion) -> dict[str, Any]:
         "judgement": conclusion.verdict.to_json(),
         "validity": conclusion.validity.to_json(),
         "scheduled": facts.scheduled,
+        "retries": _retries(conclusion),
         "client": {
             "loop_lag_ms": _lag(seen.loop_lag),
             "cpu_share": seen.cpu_share,
@@ -63,6 +64,11 @@ def document(conclusion: Conclusion) -> dict[str, Any]:
         "started_at": facts.started_at,
         "version": facts.version,
     }
+
+
+def _retries(conclusion: Conclusion) -> dict[str, int] | None:
+    """Requests that were tried again, and the attempts that failed; None where none may be."""
+    return dict(conclusion.retried) if conclusion.scenario.retries else None
 
 
 def _carried(carried: Carried | None) -> dict[str, Any]:

@@ -145,6 +145,8 @@ def test_the_link_that_changes_a_run_opens_the_form_that_made_it(
 ) -> None:
     rest = {"arrivals": arrivals, "duration_s": 90, "warm_up_s": 4, "drain_s": 7, "seed": 41}
     rest |= {"timeouts": {"first_token_s": 12.5, "total_s": 90.0}, "prompt_salt": " same words"}
+    rest |= {"retries": {"max": 2, "base_ms": 50.0, "cap_ms": 900.0}, "transport": "protocol"}
+    rest |= {"cancellations": {"share": 0.25, "after_s": 3.0}}
     slo = launch.slo_version if judged else None
     tight = {**POLICY, "metadata": {"name": "tight"}}
     tight["spec"] = {"concurrency": {"law": "fixed", "limit": 3}}
@@ -235,6 +237,13 @@ def test_a_cap_of_the_endpoint_is_told_at_its_field(page: Client, launch: Launch
     launch.endpoint.save()
     answer = page.post("/runs/new/", form(launch))
     assert "at most 5 requests per second" in answer.context["form"].errors["rate"][0]
+
+
+def test_half_of_what_clients_do_is_told_at_the_field_that_is_missing(
+    page: Client, launch: Launch
+) -> None:
+    answer = page.post("/runs/new/", form(launch, cancellations_share="0.5", retries_cap_ms="9"))
+    assert {"cancellations_after_s", "retries_max"} <= set(answer.context["form"].errors)
 
 
 def test_a_learning_law_and_several_workers_are_refused_at_the_field(
