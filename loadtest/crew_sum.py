@@ -97,7 +97,8 @@ def _carried(seen: Sequence[Seen]) -> Carried | None:
             late,
             offset_error=max(one.offset_error for one in read),
             steps=max(one.steps for one in read),
-            unstamped=max(one.unstamped for one in read),
+            unstamped=sum(one.unstamped for one in read),
+            together=sum(one.together for one in read),
         )
     return Carried(found[0].transport, sum(one.connections for one in found), late)
 

@@ -23,6 +23,7 @@ from engines.request import Timeouts
 from engines.signals.base import EngineSignals
 from engines.signals_feed import SignalsFeed
 from engines.target import Target
+from engines.transport.kernel_clock import Offset
 from loadtest import facts as run_facts
 from loadtest import publishing, transports
 from loadtest.behaviour import Behaviour
@@ -63,8 +64,14 @@ class Start:
 
     @classmethod
     def after(cls, seconds: float) -> Start:
-        """So many seconds from now."""
-        return cls(time.monotonic() + seconds, time.time() + seconds)
+        """So many seconds from now.
+
+        Both clocks at one instant, to within microseconds however busy the machine: between two
+        plain calls a process can be put aside for long.
+        """
+        offset = Offset.sampled(time.monotonic_ns, time.time_ns)
+        monotonic = time.monotonic() + seconds
+        return cls(monotonic, monotonic - offset.value / 1e9)
 
 
 @dataclass(frozen=True, slots=True)

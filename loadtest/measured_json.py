@@ -51,7 +51,11 @@ def _carried(carried: Carried | None) -> dict[str, Any] | None:
     if receive is None:
         return {**said, "receive": None}
     clock = {"offset_error": receive.offset_error, "steps": receive.steps}
-    lag = {"lag": receive.lag.to_json(), "unstamped": receive.unstamped}
+    lag = {
+        "lag": receive.lag.to_json(),
+        "unstamped": receive.unstamped,
+        "together": receive.together,
+    }
     return {**said, "receive": {**clock, **lag}}
 
 

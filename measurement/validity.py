@@ -61,8 +61,9 @@ def check(  # noqa: PLR0913 - what is known of a run, all by keyword
     """Judge the stimulus of a run that offered ``samples`` within ``duration`` seconds.
 
     ``scheduled`` is how many the schedule held by then; ``loop_lag`` how late the client's event
-    loop ran, in seconds; ``receive_lag`` how late it read what the kernel had, which says more
-    where it is known; ``ttft_target`` the TTFT objective, in seconds.
+    loop ran, in seconds; ``receive_lag`` how late it read what the kernel had (the larger is
+    judged: packets that wait together look younger than they are); ``ttft_target`` the TTFT
+    objective, in seconds.
     """
     on_time = _on_time(samples)
     gaps = gaps_of(samples, duration, expected)
@@ -126,8 +127,10 @@ def _dropped(samples: Sequence[Sample]) -> Iterator[str]:
 def _lagging(
     loop_lag: Histogram | None, receive_lag: Histogram | None, ttft_target: float | None
 ) -> Iterator[str]:
-    name, judged = ("event-loop", loop_lag) if receive_lag is None else ("receive", receive_lag)
-    lag = judged.percentile(99) if judged is not None else None
+    known = {"event-loop": loop_lag, "receive": receive_lag}
+    found = {name: lag.percentile(99) or 0.0 for name, lag in known.items() if lag is not None}
+    name = max(found, key=lambda name: found[name], default="")
+    lag = found.get(name)
     most = max(LAG_FLOOR, LAG_SHARE * (ttft_target or 0.0))
     if lag is not None and lag > most:
         yield (

@@ -60,6 +60,8 @@ class ReceiveLag:
     """How often the wall clock was stepped meanwhile."""
     unstamped: int
     """Reads without a usable stamp: their time is when they were read."""
+    together: int
+    """Events read behind another one in the same read: they have the last one's time."""
 
 
 def available() -> bool:
@@ -80,6 +82,8 @@ class KernelClock:
         self._worst = self._offset.error
         self._steps = 0
         self._unstamped = 0
+        self.together = 0
+        """Events read behind another one."""
         self._lag = HistogramBuilder()
 
     def arrived(self, ancillary: Ancillary, floor: float) -> float:
@@ -102,7 +106,9 @@ class KernelClock:
 
     def lag(self) -> ReceiveLag:
         """What it has seen so far."""
-        return ReceiveLag(self._lag.freeze(), self._worst * _NANO, self._steps, self._unstamped)
+        return ReceiveLag(
+            self._lag.freeze(), self._worst * _NANO, self._steps, self._unstamped, self.together
+        )
 
     def _renew(self, now: int) -> None:
         fresh = Offset.sampled(self._monotonic, self._wall)

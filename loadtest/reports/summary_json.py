@@ -86,6 +86,7 @@ def _carried(carried: Carried | None) -> dict[str, Any]:
             "offset_error_us": 1e6 * receive.offset_error,
             "steps": receive.steps,
             "unstamped_reads": receive.unstamped,
+            "events_read_together": receive.together,
         },
     }
 

@@ -129,9 +129,11 @@ def test_too_few_arrivals_say_nothing_of_their_shape() -> None:
     assert gaps_of([answered()], 1.0).cv is None
 
 
-def test_the_kernels_word_on_lateness_counts_before_the_event_loops() -> None:
+def test_the_later_of_event_loop_and_kernel_is_judged() -> None:
     late, prompt = Histogram.of([0.05] * 600), Histogram.of([0.001] * 600)
-    assert checked(poisson(), loop_lag=late, receive_lag=prompt).valid
+    assert checked(poisson(), loop_lag=prompt, receive_lag=prompt).valid
+    masked = checked(poisson(), loop_lag=late, receive_lag=prompt)
+    assert "event-loop lag P99 was 50.0 ms" in masked.reasons[0]
     found = checked(poisson(), loop_lag=prompt, receive_lag=late)
     assert found.status == "invalid"
     assert "receive lag P99 was 50.0 ms" in found.reasons[0]
