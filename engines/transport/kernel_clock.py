@@ -61,7 +61,8 @@ class ReceiveLag:
     unstamped: int
     """Reads without a usable stamp: their time is when they were read."""
     together: int
-    """Events read behind another one in the same read: they have the last one's time."""
+    """Reads with the stamp of the one before: sent together, or joined by the kernel as they waited
+    and then stamped with the last one's time."""
 
 
 def available() -> bool:
@@ -83,7 +84,7 @@ class KernelClock:
         self._steps = 0
         self._unstamped = 0
         self.together = 0
-        """Events read behind another one."""
+        """Reads with the stamp of the one before."""
         self._lag = HistogramBuilder()
 
     def arrived(self, ancillary: Ancillary, floor: float) -> float:

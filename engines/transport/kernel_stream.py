@@ -1,21 +1,26 @@
-"""A socket read by hand, so that what arrives has the kernel's stamp of its arrival.
+"""A socket read by hand, so that each event of a stream has the kernel's stamp of its arrival.
 
-asyncio's own transports read without control messages. One read carries the stamp of the last
-packet in it: an event that waited alone has its true time however late it is read, and one that
-waited with others is late by at most as much as the reading was.
+asyncio's own transports read without control messages. One read over several packets carries the
+last one's stamp; so what is there is looked at first, and each event is then read by itself: its
+stamp is that of the packet that completed it. Linux joins packets that wait to be read (up to 17),
+and they all carry the last one's stamp: an event that waited alone has its true time however late
+it is read, and one that waited with others is late by at most as much as the reading was.
 """
 
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
+from collections.abc import Iterator
 from typing import Protocol
 
 from engines.transport.kernel_clock import SO_TIMESTAMPNS, KernelClock
 
 LOOK = 64 * 1024
-"""Bytes taken in one read."""
+"""Bytes taken in one turn of the event loop."""
 _ANCILLARY = socket.CMSG_SPACE(16) if hasattr(socket, "CMSG_SPACE") else 0
+_EVENT = re.compile(rb"\n\r?\n")
 
 
 class Receiver(Protocol):
@@ -64,18 +69,23 @@ class KernelStream(asyncio.Transport):
 
     def _readable(self) -> None:
         try:
-            data, ancillary, _flags, _address = self._sock.recvmsg(LOOK, _ANCILLARY)
+            seen = self._sock.recv(LOOK, socket.MSG_PEEK)
+            if not seen:
+                self._lose(None)
+                return
+            before = -1.0
+            for size in sizes(seen):
+                data, ancillary, _flags, _address = self._sock.recvmsg(size, _ANCILLARY)
+                self._floor = self._clock.arrived(ancillary, self._floor)
+                self._clock.together += self._floor == before
+                before = self._floor
+                self._receiver.take(data, self._floor)
+                if self._closed:
+                    return
         except BlockingIOError:
             return
         except OSError as error:
             self._lose(error)
-            return
-        if not data:
-            self._lose(None)
-            return
-        self._floor = self._clock.arrived(ancillary, self._floor)
-        self._clock.together += max(0, data.count(b"\n\n") - 1)
-        self._receiver.take(data, self._floor)
 
     def _writable(self) -> None:
         try:
@@ -99,3 +109,13 @@ class KernelStream(asyncio.Transport):
         self._loop.remove_writer(self._sock.fileno())
         self._sock.close()
         self._loop.call_soon(self._receiver.connection_lost, error)
+
+
+def sizes(seen: bytes) -> Iterator[int]:
+    """How many bytes each read takes: to the end of an event, and what follows the last."""
+    start = 0
+    for found in _EVENT.finditer(seen):
+        yield found.end() - start
+        start = found.end()
+    if start < len(seen):
+        yield len(seen) - start
