@@ -21,6 +21,7 @@ from engines.egress import EgressRules
 from engines.request import CompletionRequest, Timeouts
 from engines.target import Target
 from engines.transport.httptools_stream import HttptoolsTransport
+from engines.transport.kernel_clock import KernelClock
 
 
 def cpu_seconds() -> float:
@@ -28,8 +29,11 @@ def cpu_seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
-async def measure(target: Target, *, requests: int, concurrency: int, tokens: int) -> None:
-    transport = HttptoolsTransport(EgressRules.open())
+async def measure(
+    target: Target, *, requests: int, concurrency: int, tokens: int, stamps: bool
+) -> None:
+    clock = KernelClock() if stamps else None
+    transport = HttptoolsTransport(EgressRules.open(), kernel_clock=clock)
     client = EngineClient(target, transport)
     request = CompletionRequest("one two three four five six seven", tokens)
     left = iter(range(requests))
@@ -64,6 +68,7 @@ def main() -> None:
     parser.add_argument("--concurrency", type=int, default=64)
     parser.add_argument("--tokens", type=int, default=64)
     parser.add_argument("--loop", choices=("uvloop", "asyncio"), default="uvloop")
+    parser.add_argument("--stamps", action="store_true", help="times by the kernel")
     given = parser.parse_args()
     factory = uvloop.new_event_loop if given.loop == "uvloop" else asyncio.new_event_loop
     with asyncio.Runner(loop_factory=factory) as runner:
@@ -73,6 +78,7 @@ def main() -> None:
                 requests=given.requests,
                 concurrency=given.concurrency,
                 tokens=given.tokens,
+                stamps=given.stamps,
             )
         )
 

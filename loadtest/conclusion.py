@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from engines.transport.kernel_clock import ReceiveLag
 from loadtest.arrivals.base import OpenLoop
 from loadtest.facts import Facts, schedule_of
 from loadtest.scenario import Scenario
@@ -30,6 +31,16 @@ FINISHED, CANCELLED, LOST = "finished", "cancelled", "lost"
 
 
 @dataclass(frozen=True, slots=True)
+class Carried:
+    """The transport that carried the run, and how it did."""
+
+    transport: str
+    connections: int
+    receive: ReceiveLag | None = None
+    """How late bytes were read; None where no kernel stamped them."""
+
+
+@dataclass(frozen=True, slots=True)
 class Seen:
     """What the client itself noticed. None and empty where nobody was left to tell."""
 
@@ -41,12 +52,18 @@ class Seen:
     loop_lag: Histogram | None = None
     cpu_share: float | None = None
     """CPU seconds of the process over elapsed seconds."""
-    connections: int | None = None
+    carried: Carried | None = None
     policy: Mapping[str, Any] = field(default_factory=dict)
     signals: Mapping[str, Any] = field(default_factory=dict)
     shadow: ShadowReport | None = None
     model: Mapping[str, Any] = field(default_factory=dict)
     """What stood in for the engine, and how far off it is; empty where a real one answered."""
+    workers: tuple[Mapping[str, Any], ...] = ()
+    """Of several processes: what each one noticed of itself."""
+    lost: tuple[str, ...] = ()
+    """Sentences on those that did not report."""
+    due: int | None = None
+    """What the schedule held by the time that each of several processes stopped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +79,8 @@ class Conclusion:
     """Sentences that a reader must not miss."""
     first_errors: Mapping[str, str] = field(default_factory=dict)
     """By outcome, what the first such failure was answered with."""
+    retried: Mapping[str, int] = field(default_factory=dict)
+    """How many requests were tried again, and how many attempts failed before their last."""
 
     @property
     def silent(self) -> bool:
@@ -92,11 +111,12 @@ def conclude(
     validity = check(
         samples,
         duration=duration,
-        scheduled=_due(scenario, facts, seen),
+        scheduled=_due(scenario, facts, seen) if seen.due is None else seen.due,
         loop_lag=seen.loop_lag,
+        receive_lag=_receive_lag(seen),
         ttft_target=_ttft_target(scenario),
         expected=_expected(scenario, facts),
-    )
+    ).worsened(seen.lost)
     summary = summarise(
         samples,
         slo=scenario.slo,
@@ -114,8 +134,12 @@ def conclude(
         validity,
         verdict,
         seen,
-        (*_labels(seen), *_notes(samples, status)),
+        (*_labels(seen), *_notes(samples, status), *seen.lost),
         _first_errors(samples),
+        {
+            "requests": sum(bool(sample.attempts) for sample in samples),
+            "failed_attempts": sum(len(sample.attempts) for sample in samples),
+        },
     )
 
 
@@ -126,6 +150,14 @@ def _due(scenario: Scenario, facts: Facts, seen: Seen) -> int | None:
         return seen.launched
     mine = schedule.instants[facts.slice_number :: facts.slice_of]
     return int(np.searchsorted(mine, seen.stopped_at, side="right"))
+
+
+def _receive_lag(seen: Seen) -> Histogram | None:
+    """From the kernel's stamps, where nearly every read had one."""
+    receive = seen.carried.receive if seen.carried is not None else None
+    if receive is None or receive.unstamped > receive.lag.count:
+        return None
+    return receive.lag
 
 
 def _ttft_target(scenario: Scenario) -> float | None:
@@ -141,10 +173,12 @@ def _expected(scenario: Scenario, facts: Facts) -> Expected | None:
     process = scenario.arrivals
     if not isinstance(process, OpenLoop) or facts.slice_of > 1:
         return None
-    dispersion = process.dispersion()
-    if math.isnan(dispersion):  # a trace promises nothing but itself
-        return None
-    return Expected(cv=math.sqrt(dispersion), dispersion=dispersion)
+    duration = scenario.duration_s
+    return Expected(
+        cv=process.cv(),
+        dispersion=process.dispersion(),
+        evened=lambda at: process.evened(at, duration),
+    )
 
 
 def _mean_in_flight(windows: Sequence[Window], start: float, end: float) -> float | None:

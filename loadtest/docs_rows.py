@@ -7,6 +7,7 @@ from typing import Any
 from documents.fields import FieldInfo, describe
 from documents.registry import Registry
 from loadtest.arrivals.base import processes
+from loadtest.behaviour import Cancellations, Retries
 from loadtest.reports.base import formats
 from loadtest.workloads.base import workloads
 
@@ -19,6 +20,15 @@ def arrival_rows() -> list[str]:
 def workload_rows() -> list[str]:
     """One row for each parameter of each workload."""
     return _rows(workloads)
+
+
+def behaviour_rows() -> list[str]:
+    """One row for each parameter of what clients do beside asking."""
+    return [
+        f"| `{part}` | `{info.name}` | {' | '.join(_cells(info))} |"
+        for part, cls in (("retries", Retries), ("cancellations", Cancellations))
+        for info in describe(cls)
+    ]
 
 
 def report_rows() -> list[str]:

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from engines.answer import Answer
 from engines.request import CompletionRequest, Timeouts
+from loadtest.behaviour import Behaviour
 from loadtest.inflight import Flight
 from loadtest.pacer import DROP_AFTER, pacer
 from loadtest.runclock import RunClock
@@ -64,6 +65,7 @@ class Means:
     sink: Callable[[Sample], None]
     clock: RunClock
     timeouts: Timeouts
+    behaviour: Behaviour | None = None
 
 
 class Driver:
@@ -149,6 +151,22 @@ class Driver:
         task = asyncio.get_running_loop().create_task(self._fly(flight, prompt))
         self._flights[flight] = task
         task.add_done_callback(self._landed)
+        self._expect_leaving(flight, task)
+
+    def _expect_leaving(self, flight: Flight, task: asyncio.Task[None]) -> None:
+        """Some clients go away before they have their answer, be it sent yet or held."""
+        behaviour, job = self._means.behaviour, flight.job
+        at = behaviour.leaves_at(job.index, job.intended_at) if behaviour else None
+        if at is None:
+            return
+        wait = max(0.0, at - self._now())
+        leaving = asyncio.get_running_loop().call_later(wait, self._leave, flight)
+        task.add_done_callback(lambda _: leaving.cancel())
+
+    def _leave(self, flight: Flight) -> None:
+        if flight in self._flights and flight.ending is None:
+            flight.ending = Outcome.CANCELLED
+            self._flights[flight].cancel()
 
     def _landed(self, task: asyncio.Task[None]) -> None:
         """A fault of our own ends the run; it is never counted as the engine's."""
@@ -158,20 +176,33 @@ class Driver:
 
     async def _fly(self, flight: Flight, prompt: str) -> None:
         try:
-            sample = await self._held(flight, prompt)
+            sample = flight.whole(await self._tried(flight, prompt))
         except asyncio.CancelledError:
             sample = flight.given_up(flight.ending or Outcome.CANCELLED, self._now())
         self._resolve(flight, sample)
 
-    async def _held(self, flight: Flight, prompt: str) -> Sample:
-        """Through the limiter, which learns how the request ended."""
+    async def _tried(self, flight: Flight, prompt: str) -> Sample:
+        """One attempt, or as many as its client makes before the drain deadline."""
         flight.handed_at = self._now()
+        behaviour = self._means.behaviour
+        while True:
+            sample = await self._held(flight, prompt)
+            failed = len(flight.attempts) + 1
+            wait = behaviour.again_after(sample, failed) if behaviour else None
+            if wait is None or self._now() + wait >= self._deadline:
+                return sample
+            flight.failed(sample)
+            await asyncio.sleep(wait)
+
+    async def _held(self, flight: Flight, prompt: str) -> Sample:
+        """Through the limiter, which learns how the attempt ended."""
         limiter = self._means.limiter
         if limiter is None:
             flight.admitted_at = flight.handed_at
             return await self._send(flight, prompt)
         permit = await limiter.acquire()
-        flight.admitted_at = self._now()
+        if flight.admitted_at is None:
+            flight.admitted_at = self._now()
         kind, sample = OutcomeKind.CANCELLED, None
         try:
             sample = await self._send(flight, prompt)
@@ -193,8 +224,8 @@ class Driver:
         shape = flight.job.shape
 
         def on_sent(at: float) -> None:
-            flight.sent_at = since(at)
-            fold.sent(flight.sent_at)
+            if flight.sent(since(at)):
+                fold.sent(since(at))
 
         def on_tokens(at: float, tokens: int) -> None:
             flight.received(since(at), tokens)

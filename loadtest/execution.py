@@ -11,7 +11,7 @@ import contextlib
 import resource
 import secrets
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,10 +23,11 @@ from engines.request import Timeouts
 from engines.signals.base import EngineSignals
 from engines.signals_feed import SignalsFeed
 from engines.target import Target
-from engines.transport.httptools_stream import HttptoolsTransport
+from engines.transport.kernel_clock import Offset
 from loadtest import facts as run_facts
-from loadtest import publishing
-from loadtest.conclusion import CANCELLED, FINISHED, Conclusion, Seen, conclude
+from loadtest import publishing, transports
+from loadtest.behaviour import Behaviour
+from loadtest.conclusion import CANCELLED, FINISHED, Carried, Conclusion, Seen, conclude
 from loadtest.driver import Driver, Means
 from loadtest.facts import Facts
 from loadtest.loopwatch import LoopWatch
@@ -55,6 +56,25 @@ class Observer(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Start:
+    """One instant on both of this machine's clocks: every process here reads the same ones."""
+
+    monotonic: float
+    unix: float
+
+    @classmethod
+    def after(cls, seconds: float) -> Start:
+        """So many seconds from now.
+
+        Both clocks at one instant, to within microseconds however busy the machine: between two
+        plain calls a process can be put aside for long.
+        """
+        offset = Offset.sampled(time.monotonic_ns, time.time_ns)
+        monotonic = time.monotonic() + seconds
+        return cls(monotonic, monotonic - offset.value / 1e9)
+
+
+@dataclass(frozen=True, slots=True)
 class Order:
     """One run as ordered. The key never reaches a document or a log."""
 
@@ -64,7 +84,18 @@ class Order:
     api_key: str = ""
     part: Slice = WHOLE
     start_at_unix: float | None = None
-    """A common start for the workers of one run; None starts as soon as all is ready."""
+    """A common start for workers on several machines; None starts as soon as all is ready."""
+    barrier: Callable[[], Awaitable[Start]] | None = None
+    """Waited for when all is ready: a common start for the workers of one machine."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What one process has measured, its samples apart: they are in its directory."""
+
+    facts: Facts
+    seen: Seen
+    status: str
 
 
 async def execute(order: Order, observer: Observer, stop: asyncio.Event) -> Conclusion:
@@ -72,25 +103,35 @@ async def execute(order: Order, observer: Observer, stop: asyncio.Event) -> Conc
 
     The directory must exist. A report is written in either case.
     """
+    found = await measure(order, observer, stop)
+    samples = list(read_samples(order.out))
+    conclusion = conclude(samples, order.scenario, found.facts, found.seen, found.status)
+    publishing.write_files(conclusion, order.out)
+    observer.concluded(conclusion)
+    return conclusion
+
+
+async def measure(order: Order, observer: Observer, stop: asyncio.Event) -> Measured:
+    """The run without its conclusion."""
     scenario = order.scenario
     target = _target(scenario, order.api_key)
-    transport = HttptoolsTransport(order.rules)
+    name = transports.chosen(scenario.transport, scenario.endpoint.base_url)
+    transport = transports.make(name, order.rules)
     client = EngineClient(target, transport, time.monotonic)
     try:
         await client.prepare()
         with Recorder(order.out, shadow=scenario.shadow is not None) as recorder:
             run = _Run(order, client, recorder)
             feed = SignalsFeed(target, order.rules, clock=time.monotonic, on_signals=run.on_signals)
-            async with _beside(feed.run()):
+            # One of several workers asks the engine for its signals; the others would only load it.
+            asks = order.part.number == 0
+            async with _beside(feed.run() if asks else asyncio.sleep(0)):
                 await run.drive(observer, stop, feed)
-        seen = run.seen(feed, transport.dialled)
+        seen = run.seen(feed, Carried(name, transport.dialled, transport.receive_lag()))
     finally:
         await transport.close()
     status = CANCELLED if run.driver.cancelled else FINISHED
-    conclusion = conclude(list(read_samples(order.out)), scenario, run.facts, seen, status)
-    publishing.write_files(conclusion, order.out)
-    observer.concluded(conclusion)
-    return conclusion
+    return Measured(run.facts, seen, status)
 
 
 class _Run:
@@ -116,6 +157,7 @@ class _Run:
             self._newsroom.sample,
             self._clock,
             timeouts_of(scenario.timeouts),
+            Behaviour(self._schedule, scenario.retries, scenario.cancellations),
         )
         self.driver = Driver(self._schedule, means, drain=scenario.drain_s)
         self._cpu = 0.0
@@ -123,7 +165,7 @@ class _Run:
         self.facts = self._facts(0.0)
 
     async def drive(self, observer: Observer, stop: asyncio.Event, feed: SignalsFeed) -> None:
-        self._begin()
+        self._begin(await self._start())
         observer.started(self._order.scenario, self.facts)
         began, cpu = time.monotonic(), _cpu_seconds()
         clock, fold, tell = self._clock, self._fold, observer.news
@@ -144,7 +186,7 @@ class _Run:
         if at >= 0:
             self._fold.signals(at, signals.running, signals.waiting, signals.kv_use)
 
-    def seen(self, feed: SignalsFeed, connections: int) -> Seen:
+    def seen(self, feed: SignalsFeed, carried: Carried) -> Seen:
         """What the client noticed of itself."""
         limiter = self._limiter
         return Seen(
@@ -153,7 +195,7 @@ class _Run:
             launched=self.driver.offered,
             loop_lag=self._watch.lag.freeze(),
             cpu_share=self._cpu / self._wall if self._wall else None,
-            connections=connections,
+            carried=carried,
             policy={
                 "decisions": limiter.decisions,
                 "deciding_seconds": limiter.deciding_seconds,
@@ -173,12 +215,17 @@ class _Run:
             "limit": limiter.limit if limiter else None,
         }
 
-    def _begin(self) -> None:
+    async def _start(self) -> Start:
+        """When the schedule starts; whoever is waited for is told that all is ready."""
+        barrier, at_unix = self._order.barrier, self._order.start_at_unix
+        if barrier is not None:
+            return await barrier()
+        return Start.after(LEAD if at_unix is None else at_unix - time.time())
+
+    def _begin(self, start: Start) -> None:
         """Fix the start, and write down what a report can be rebuilt from."""
-        at_unix = self._order.start_at_unix
-        after = LEAD if at_unix is None else at_unix - time.time()
-        self._clock.begin(after=after)
-        self.facts = self._facts(time.time() + after)
+        self._clock.origin = start.monotonic
+        self.facts = self._facts(start.unix)
         run_facts.write(self._order.out, self._order.scenario, self.facts)
         if self._limiter is not None:
             self._fold.limit(0.0, self._limiter.limit)

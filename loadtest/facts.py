@@ -25,6 +25,8 @@ class Facts:
     prompt_salt: str
     slice_number: int = 0
     slice_of: int = 1
+    workers: int = 1
+    """Processes that shared this slice among them."""
 
     @property
     def part(self) -> Slice:

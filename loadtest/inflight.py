@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from engines.answer import Answer
 from loadtest.schedule import Job
 from measurement.outcome import Outcome, TokenSource
-from measurement.sample import Sample
+from measurement.sample import Attempt, Sample
 
 
 @dataclass(slots=True, eq=False)
@@ -27,6 +27,8 @@ class Flight:
     first_chunk_tokens: int | None = None
     gaps: list[float] = field(default_factory=list)
     gap_tokens: list[int] = field(default_factory=list)
+    attempts: list[Attempt] = field(default_factory=list)
+    """Those that failed and were followed by another."""
     ending: Outcome | None = None
     """Set before the driver gives the request up, so that its sample says why."""
 
@@ -40,6 +42,31 @@ class Flight:
         self.last_token_at = at
         self.tokens += tokens
         self.chunks += 1
+
+    def sent(self, at: float) -> bool:
+        """An attempt went out; whether it was the first."""
+        first = self.sent_at is None
+        if first:
+            self.sent_at = at
+        return first
+
+    def failed(self, attempt: Sample) -> None:
+        """An attempt failed, and another will follow."""
+        self.attempts.append(
+            Attempt(
+                attempt.outcome,
+                attempt.sent_at,
+                attempt.done_at,
+                attempt.status,
+                attempt.retry_after,
+            )
+        )
+
+    def whole(self, last: Sample) -> Sample:
+        """The request's one sample: sent with its first attempt, answered by its ``last``."""
+        if not self.attempts:
+            return last
+        return replace(last, sent_at=self.sent_at, attempts=tuple(self.attempts))
 
     def given_up(self, outcome: Outcome, at: float) -> Sample:
         """The sample of a request that got no answer: only what was received counts."""
@@ -63,6 +90,7 @@ class Flight:
             chunks=self.chunks,
             gaps=tuple(self.gaps),
             gap_tokens=tuple(self.gap_tokens) if told else None,
+            attempts=tuple(self.attempts),
         )
 
     def answered(self, answer: Answer, since: Callable[[float], float]) -> Sample:

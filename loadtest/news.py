@@ -58,6 +58,24 @@ class _Caught:
     shadow: ShadowNews | None
 
 
+class Sums:
+    """Live totals and the verdict so far, made anew only as often as they leave time for."""
+
+    def __init__(self, live: Live) -> None:
+        self._live = live
+        self._found: tuple[Verdict, dict[str, Any]] | None = None
+        self._again_at = 0.0
+
+    def now(self, *, last: bool = False) -> tuple[Verdict, dict[str, Any]]:
+        """The newest; the ``last`` are made anew whatever they cost."""
+        began = time.monotonic()
+        if self._found is None or last or began >= self._again_at:
+            self._found = (self._live.verdict(), self._live.totals())
+            cost = time.monotonic() - began
+            self._again_at = began + _IDLE * cost
+        return self._found
+
+
 class Newsroom:
     """Tells, from its own thread, once a second and once more at the end."""
 
@@ -75,8 +93,8 @@ class Newsroom:
         self._decisions: list[Decision] = []
         self._first_errors: dict[str, str] = {}
         self._desk = ThreadPoolExecutor(1, thread_name_prefix="news")
-        self._sums: tuple[Verdict, dict[str, Any]] | None = None
-        self._sum_again_at = 0.0
+        self._sums = Sums(self._live)
+        self._over = False
 
     def __enter__(self) -> Self:
         return self
@@ -114,7 +132,7 @@ class Newsroom:
         self, now: float, fold: WindowFold, feed: SignalsFeed, tell: Callable[[News], None]
     ) -> None:
         """The last word: every window that is not out yet, and the sums of all of them."""
-        self._sum_again_at = 0.0
+        self._over = True
         await self._hand_over(self._catch(fold.finish(max(0.0, now)), now, feed), tell)
 
     def _hand_over(self, caught: _Caught, tell: Callable[[News], None]) -> asyncio.Future[None]:
@@ -134,7 +152,7 @@ class Newsroom:
         """On the desk's thread."""
         self._recorder.windows(caught.windows)
         self._live.update(caught.windows)
-        verdict, totals = self._summed()
+        verdict, totals = self._sums.now(last=self._over)
         tell(
             News(
                 at=caught.at,
@@ -146,11 +164,3 @@ class Newsroom:
                 shadow=caught.shadow,
             )
         )
-
-    def _summed(self) -> tuple[Verdict, dict[str, Any]]:
-        began = time.monotonic()
-        if self._sums is None or began >= self._sum_again_at:
-            self._sums = (self._live.verdict(), self._live.totals())
-            cost = time.monotonic() - began
-            self._sum_again_at = began + _IDLE * cost
-        return self._sums

@@ -31,6 +31,9 @@ SHADOW_REPORTS = "shadow_reports.jsonl"
 SUMMARY = "summary.json"
 FACTS = "run.json"
 
+PART = "worker-"
+"""Several workers of one run each write into a directory of this name and their number."""
+
 _FLUSH_AT = 1 << 20
 """Bytes of one file that are gathered before they are written out of turn."""
 
@@ -87,6 +90,11 @@ class Recorder:
     def sample(self, sample: Sample) -> None:
         self._samples.add(msgspec.json.encode(to_dict(sample)))
 
+    def copied(self, samples: bytes) -> None:
+        """Whole lines of samples that another process has written."""
+        if samples:
+            self._samples.add(samples.removesuffix(b"\n"))
+
     def windows(self, windows: Iterable[Window]) -> None:
         """Written at once; may be called from another thread than the rest."""
         for window in windows:
@@ -121,6 +129,11 @@ class Recorder:
 Broken = Callable[[bytes], None]
 """Told of each whole line that can't be read."""
 _decode = msgspec.json.Decoder(Sample).decode
+
+
+def parts(out: Path) -> list[Path]:
+    """The directories of the run's several workers; none where there was one, or all is copied."""
+    return sorted(path for path in out.glob(f"{PART}*") if path.is_dir())
 
 
 def read_samples(out: Path, broken: Broken | None = None) -> Iterator[Sample]:

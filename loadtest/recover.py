@@ -20,7 +20,7 @@ from loadtest import publishing
 from loadtest.conclusion import LOST, Conclusion, Seen, conclude
 from loadtest.facts import Facts, schedule_of
 from loadtest.inflight import Flight
-from loadtest.recorder import read_samples, read_shadow_report, read_windows
+from loadtest.recorder import parts, read_samples, read_shadow_report, read_windows
 from loadtest.reports.base import formats
 from loadtest.scenario import Scenario
 from loadtest.schedule import Job, Schedule
@@ -49,10 +49,13 @@ def conclusion_of(out: Path) -> Conclusion:
     except (OSError, ValueError, TypeError) as error:
         raise NothingLeft(f"{out} holds no run that had begun: {error}") from error
     broken: list[bytes] = []
-    samples = list(read_samples(out, broken.append))
+    found = {sample.index: sample for sample in read_samples(out, broken.append)}
+    for part in parts(out):  # several workers: what was not yet copied from their directories
+        found.update((sample.index, sample) for sample in read_samples(part, broken.append))
+    samples = list(found.values())
     windows = read_windows(out, broken.append)
-    last = _last_sign(samples, windows)
-    samples += _given_up(samples, scenario, facts, windows, last)
+    last = last_sign(samples, windows)
+    samples += given_up(samples, scenario, facts, windows, last)
     shadow = read_shadow_report(out, broken.append)
     seen = Seen(windows=windows, stopped_at=last, launched=len(samples), shadow=shadow)
     conclusion = conclude(samples, scenario, facts, seen, LOST)
@@ -63,16 +66,17 @@ def conclusion_of(out: Path) -> Conclusion:
     return dataclasses.replace(conclusion, notes=(*conclusion.notes, note))
 
 
-def _last_sign(samples: list[Sample], windows: list[Window]) -> float:
+def last_sign(samples: list[Sample], windows: list[Window]) -> float:
     """The last moment of which the files tell."""
     ends = [sample.done_at for sample in samples if sample.done_at is not None]
     ends += [sample.intended_at for sample in samples]
     return max([*ends, *(window.end for window in windows)], default=0.0)
 
 
-def _given_up(
+def given_up(
     samples: list[Sample], scenario: Scenario, facts: Facts, windows: list[Window], last: float
 ) -> Iterator[Sample]:
+    """A sample for each request of the slice that was due by the ``last`` sign and has none."""
     schedule = schedule_of(scenario, facts)
     known = {sample.index for sample in samples}
     closed = schedule.closed_loop is not None

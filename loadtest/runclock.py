@@ -6,17 +6,16 @@ from collections.abc import Callable
 
 
 class RunClock:
-    """Call it for the seconds since the start; ``since`` turns a raw stamp into them."""
+    """Call it for the seconds since the start, which is ``origin`` on the raw clock.
+
+    ``since`` turns a raw stamp into seconds of the run.
+    """
 
     __slots__ = ("origin", "raw")
 
     def __init__(self, raw: Callable[[], float]) -> None:
         self.raw = raw
         self.origin = raw()
-
-    def begin(self, *, after: float = 0.0) -> None:
-        """The schedule starts so many seconds from now."""
-        self.origin = self.raw() + after
 
     def __call__(self) -> float:
         return self.raw() - self.origin

@@ -17,8 +17,9 @@ from documents.fields import FieldInfo, describe, parameter
 from documents.parse import build, check, unknown_keys
 from documents.problem import DocumentError, Problem
 from documents.registry import Registry
-from loadtest import shadow_rules
+from loadtest import shadow_rules, transports
 from loadtest.arrivals.base import ArrivalProcess, processes
+from loadtest.behaviour import Cancellations, Retries
 from loadtest.endpoint import Endpoint
 from loadtest.workloads.base import Workload, workloads
 from measurement.slo import Slo
@@ -72,8 +73,16 @@ class Scenario:
         default="", help="fixes the words of the prompts; empty draws new ones for each run"
     )
 
+    retries: Retries | None = None
+    cancellations: Cancellations | None = None
+    transport: str = parameter(
+        default=transports.AUTO,
+        choices=transports.CHOICES,
+        help="what carries the requests; auto takes the kernel's receive stamps where it can",
+    )
+
     def __post_init__(self) -> None:
-        problems = []
+        problems = transports.problems(self.transport, self.endpoint.base_url)
         if self.warm_up_s >= self.duration_s:
             message = f"must be shorter than duration_s ({self.duration_s:g} s)"
             problems.append(Problem("warm_up_s", self.warm_up_s, message))
@@ -127,7 +136,15 @@ class Scenario:
             "timeouts": dataclasses.asdict(self.timeouts),
             "tenants": {name: dataclasses.asdict(tenant) for name, tenant in self.tenants.items()},
             "prompt_salt": self.prompt_salt,
+            # Absent by default, so that older scenarios keep their hash.
+            **({"retries": dataclasses.asdict(self.retries)} if self.retries else {}),
+            **self._cancelled(),
+            **({"transport": self.transport} if self.transport != transports.AUTO else {}),
         }
+
+    def _cancelled(self) -> dict[str, Any]:
+        asked = self.cancellations
+        return {"cancellations": dataclasses.asdict(asked)} if asked else {}
 
     @property
     def sha256(self) -> str:
@@ -171,6 +188,11 @@ def _document(parse: Callable[[Any], Any], path: str) -> Callable[[Any], Any]:
     return parsed
 
 
+def _optional(cls: type[Any], path: str) -> Callable[[Any], Any]:
+    """A parser of one part, or of null for none."""
+    return lambda value: None if value is None else build(cls, value, path=path)
+
+
 def _tenants(value: Any) -> Mapping[str, Tenant]:
     if not isinstance(value, Mapping):
         raise DocumentError([Problem("tenants", value, "must be a mapping of tenant: facts")])
@@ -194,5 +216,7 @@ _PARSERS: dict[str, Callable[[Any], Any]] = {
     "workload": _registered(workloads, "kind", "workload"),
     "arrivals": _registered(processes, "process", "arrivals"),
     "timeouts": lambda value: build(Limits, value, path="timeouts"),
+    "retries": _optional(Retries, "retries"),
+    "cancellations": _optional(Cancellations, "cancellations"),
     "tenants": _tenants,
 }

@@ -30,6 +30,8 @@ class _Stream(IntEnum):
     OUTPUT_LENGTHS = 2
     TENANTS = 3
     PROMPTS = 4
+    LEAVING = 5
+    JITTER = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +129,14 @@ class Schedule:
     def prompt(self, job: Job) -> str:
         """The words of one request, fixed by seed, salt and index."""
         return self.workload.prompt(job.shape, self._rng(_Stream.PROMPTS, self._salt, job.index))
+
+    def leaving(self, index: int) -> float:
+        """An even draw in [0, 1) for whether a request's client goes away."""
+        return float(self._rng(_Stream.LEAVING, index).random())
+
+    def jitter(self, index: int, failed: int) -> float:
+        """An even draw in [0, 1) for the wait after a request's ``failed``-th failure."""
+        return float(self._rng(_Stream.JITTER, index, failed).random())
 
     def _draw(self, block: int) -> list[Shape]:
         prompts = self.workload.prompt_lengths(BLOCK, self._rng(_Stream.PROMPT_LENGTHS, block))

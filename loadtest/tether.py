@@ -8,7 +8,7 @@ import os
 import signal
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 _LOOK_EVERY = 0.5
 
@@ -37,13 +37,18 @@ def stop_on_signals(stop: asyncio.Event, *, patience: int = 2) -> Iterator[None]
             loop.remove_signal_handler(number)
 
 
-async def stop_with_parent(stop: asyncio.Event) -> None:
-    """Set ``stop`` when stdin ends, where it is a pipe, or when another process adopts us."""
+async def stop_with_parent(
+    stop: asyncio.Event, heard: Callable[[bytes], None] = lambda _: None
+) -> None:
+    """Set ``stop`` when stdin ends, where it is a pipe, or when another process adopts us.
+
+    ``heard`` is handed what is written to that pipe.
+    """
     parent = os.getppid()
     loop = asyncio.get_running_loop()
     tied = _is_tie(sys.stdin.fileno())
     if tied:
-        loop.add_reader(sys.stdin.fileno(), _drain, stop)
+        loop.add_reader(sys.stdin.fileno(), _drain, stop, heard)
     try:
         while not stop.is_set():
             if os.getppid() != parent:
@@ -63,12 +68,14 @@ def _is_tie(descriptor: int) -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
 
 
-def _drain(stop: asyncio.Event) -> None:
-    """What is written to us means nothing; the end of it means stop."""
+def _drain(stop: asyncio.Event, heard: Callable[[bytes], None]) -> None:
+    """The end of what is written to us means stop."""
     try:
-        ended = os.read(sys.stdin.fileno(), 4096) == b""
+        said = os.read(sys.stdin.fileno(), 4096)
     except OSError:
-        ended = True
-    if ended:
+        said = b""
+    if said:
+        heard(said)
+    else:
         stop.set()
         asyncio.get_running_loop().remove_reader(sys.stdin.fileno())

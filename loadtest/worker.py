@@ -23,9 +23,11 @@ import msgspec
 
 from documents.problem import DocumentError, Problem
 from engines.egress import EgressDenied, EgressRules
+from loadtest import measured_json
 from loadtest.conclusion import CANCELLED, Conclusion
+from loadtest.crew import execute_crew
 from loadtest.eventloop import run_fast
-from loadtest.execution import Order, execute
+from loadtest.execution import Order, Start, execute, measure
 from loadtest.facts import Facts
 from loadtest.news import News
 from loadtest.reports.base import formats
@@ -39,6 +41,10 @@ _RULES = {
     "loopback": EgressRules.loopback(),
     "open": EgressRules.open(),
 }
+
+
+_BARRIER_WITHIN = 60.0
+"""Seconds that one of several workers waits for its start."""
 
 
 class Lines:
@@ -114,7 +120,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = _arguments().parse_args(argv)
     lines = Lines(sys.stdout.fileno())
     try:
-        code = run_fast(_run(_order(args), lines))
+        code = run_fast(_run(args, lines))
     except EgressDenied as error:
         code = _error(lines, "target_not_allowed", str(error))
     except DocumentError as error:
@@ -126,15 +132,63 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
-async def _run(order: Order, lines: Lines) -> int:
-    stop = asyncio.Event()
-    watching = asyncio.ensure_future(stop_with_parent(stop))
+async def _run(args: argparse.Namespace, lines: Lines) -> int:
+    order = _order(args)
+    stop, barrier = asyncio.Event(), Barrier(lines)
+    watching = asyncio.ensure_future(stop_with_parent(stop, barrier.heard))
     try:
         with stop_on_signals(stop, patience=1_000):
-            conclusion = await execute(order, Telling(lines), stop)
+            status = await _status(args, order, lines, barrier, stop)
     finally:
         watching.cancel()
-    return EXIT_CODES["cancelled"] if conclusion.status == CANCELLED else 0
+    return EXIT_CODES["cancelled"] if status == CANCELLED else 0
+
+
+async def _status(
+    args: argparse.Namespace, order: Order, lines: Lines, barrier: Barrier, stop: asyncio.Event
+) -> str:
+    """Alone, as the leader of several, or as one of them."""
+    telling = Telling(lines)
+    if args.barrier:
+        waiting = replace(order, barrier=lambda: barrier.passed(stop))
+        measured = await measure(waiting, telling, stop)
+        lines.say("measured", measured=measured_json.to_json(measured))
+        return measured.status
+    if args.workers == 1:
+        return (await execute(order, telling, stop)).status
+    egress = ["--egress", args.egress]
+    egress += [word for network in args.allow for word in ("--allow", str(network))]
+    return (await execute_crew(order, args.workers, egress, telling, stop)).status
+
+
+class Barrier:
+    """Says that all is ready and waits for the start that a line on stdin names."""
+
+    def __init__(self, lines: Lines) -> None:
+        self._lines = lines
+        self._said = b""
+        self._named = asyncio.Event()
+
+    def heard(self, said: bytes) -> None:
+        """Bytes from stdin: ``MONOTONIC UNIX`` and a line's end."""
+        self._said += said
+        if b"\n" in self._said:
+            self._named.set()
+
+    async def passed(self, stop: asyncio.Event) -> Start:
+        """The common start; now, when the run is stopped instead or nobody names one."""
+        self._lines.say("ready")
+        named, stopped = (asyncio.ensure_future(event.wait()) for event in (self._named, stop))
+        await asyncio.wait(
+            {named, stopped}, timeout=_BARRIER_WITHIN, return_when=asyncio.FIRST_COMPLETED
+        )
+        named.cancel()
+        stopped.cancel()
+        if not self._named.is_set():
+            stop.set()
+            return Start.after(0.0)
+        monotonic, unix = self._said.partition(b"\n")[0].split()
+        return Start(float(monotonic), float(unix))
 
 
 def _order(args: argparse.Namespace) -> Order:
@@ -164,6 +218,8 @@ def _arguments() -> argparse.ArgumentParser:
         "--allow", type=ipaddress.ip_network, action="append", default=[], metavar="NETWORK"
     )
     parser.add_argument("--slice", type=Slice.parse, default=WHOLE, metavar="K/N")
+    parser.add_argument("--workers", type=int, default=1, metavar="N", help="lead so many workers")
+    parser.add_argument("--barrier", action="store_true", help="be one of them: say ready, wait")
     parser.add_argument("--start-at", type=float, default=None, metavar="UNIX_SECONDS")
     return parser
 

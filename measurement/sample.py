@@ -12,6 +12,17 @@ from measurement.outcome import Outcome, TokenSource
 
 
 @dataclass(frozen=True, slots=True)
+class Attempt:
+    """One try of a request that was then tried again. Times as on the sample."""
+
+    outcome: Outcome
+    sent_at: float | None = None
+    done_at: float | None = None
+    status: int | None = None
+    retry_after: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Sample:
     """One offered request. ``index`` is its place in the schedule."""
 
@@ -24,7 +35,7 @@ class Sample:
     admitted_at: float | None = None
     """When the policy let it go."""
     sent_at: float | None = None
-    """When its first byte was handed to the socket."""
+    """When its first byte was handed to the socket; of several attempts, the first one's."""
     first_token_at: float | None = None
     """First generated token of any channel: content, reasoning, tool-call arguments."""
     first_answer_at: float | None = None
@@ -46,6 +57,8 @@ class Sample:
     status: int | None = None
     retry_after: float | None = None
     """Seconds, as the answer's Retry-After header gave it."""
+    attempts: tuple[Attempt, ...] = ()
+    """Those that failed before the one that is told of here: the request is offered once."""
     error: str = ""
     """First 500 characters of what was answered instead, secrets removed."""
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from measurement.outcome import Outcome, TokenSource
-from measurement.sample import Sample
+from measurement.sample import Attempt, Sample
 
 _FIELDS = dataclasses.fields(Sample)
 
@@ -20,7 +20,14 @@ def to_dict(sample: Sample) -> dict[str, Any]:
         value = getattr(sample, field.name)
         if value != field.default:
             found[field.name] = list(value) if isinstance(value, tuple) else value
+    if sample.attempts:
+        found["attempts"] = [_attempt(attempt) for attempt in sample.attempts]
     return found
+
+
+def _attempt(attempt: Attempt) -> dict[str, Any]:
+    given = dataclasses.asdict(attempt)
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def from_dict(given: Mapping[str, Any]) -> Sample:
@@ -29,6 +36,11 @@ def from_dict(given: Mapping[str, Any]) -> Sample:
     values["outcome"] = Outcome(values["outcome"])
     if "token_source" in values:
         values["token_source"] = TokenSource(values["token_source"])
+    if "attempts" in values:
+        values["attempts"] = tuple(
+            Attempt(**{**attempt, "outcome": Outcome(attempt["outcome"])})
+            for attempt in values["attempts"]
+        )
     for name in ("gaps", "gap_tokens"):
         if name in values:
             values[name] = tuple(values[name])

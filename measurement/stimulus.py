@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +25,8 @@ class Expected:
     """Coefficient of variation of the gaps: 1 for Poisson, 0 for constant."""
     dispersion: float | None = None
     """Variance over mean of the counts in equal bins: 1 for Poisson, 0 for constant."""
+    evened: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = None
+    """Carries instants to a time in which the rate is even, where it is not by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +62,13 @@ def dispersion_range(expected: float, bins: int) -> tuple[float, float]:
     return expected * low, expected * high
 
 
-def gaps_of(samples: Sequence[Sample], duration: float) -> Gaps:
-    """Gaps and counts of the times at which requests were handed to the policy."""
+def gaps_of(samples: Sequence[Sample], duration: float, expected: Expected | None = None) -> Gaps:
+    """Gaps and counts of the times at which requests were handed to the policy, evened."""
     handed = [s.handed_at for s in samples if s.handed_at is not None]
     arrivals = np.sort(np.array(handed, dtype=np.float64))
+    if expected is not None and expected.evened is not None:
+        arrivals = expected.evened(arrivals)
+        duration = float(expected.evened(np.array([duration]))[0])
     bins = min(_MOST_BINS, len(arrivals) // _BIN_COUNT)
     return Gaps(_cv(np.diff(arrivals)), _dispersion(arrivals, duration, bins), bins)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from measurement.histogram import Histogram
@@ -32,6 +32,12 @@ class Validity:
         """Whether a verdict may be read from the run."""
         return self.status == "valid"
 
+    def worsened(self, reasons: Sequence[str]) -> Validity:
+        """The same with reasons that samples can't show; invalid if there are any."""
+        if not reasons:
+            return self
+        return replace(self, status="invalid", reasons=(*reasons, *self.reasons))
+
     def to_json(self) -> dict[str, Any]:
         """Plain JSON."""
         return {
@@ -42,33 +48,40 @@ class Validity:
         }
 
 
-def check(
+def check(  # noqa: PLR0913 - what is known of a run, all by keyword
     samples: Sequence[Sample],
     *,
     duration: float,
     scheduled: int | None = None,
     loop_lag: Histogram | None = None,
+    receive_lag: Histogram | None = None,
     ttft_target: float | None = None,
     expected: Expected | None = None,
 ) -> Validity:
     """Judge the stimulus of a run that offered ``samples`` within ``duration`` seconds.
 
     ``scheduled`` is how many the schedule held by then; ``loop_lag`` how late the client's event
-    loop ran, in seconds; ``ttft_target`` the TTFT objective, in seconds.
+    loop ran, in seconds; ``receive_lag`` how late it read what the kernel had (the larger is
+    judged: packets that wait together look younger than they are); ``ttft_target`` the TTFT
+    objective, in seconds.
     """
     on_time = _on_time(samples)
-    gaps = gaps_of(samples, duration)
+    gaps = gaps_of(samples, duration, expected)
     reasons = [
         *_late(on_time),
         *_dropped(samples),
-        *_lagging(loop_lag, ttft_target),
+        *_lagging(loop_lag, receive_lag, ttft_target),
         *_unreconciled(samples, scheduled),
     ]
     return Validity(
         status="invalid" if reasons else "valid",
         reasons=tuple(reasons),
         warnings=tuple(gaps.warnings(expected)),
-        numbers=_numbers(samples, duration, on_time, loop_lag, (gaps, expected)),
+        numbers={
+            **_numbers(samples, duration, on_time, (gaps, expected)),
+            "loop_lag_ms": _percentiles(loop_lag),
+            "receive_lag_ms": _percentiles(receive_lag),
+        },
     )
 
 
@@ -111,12 +124,17 @@ def _dropped(samples: Sequence[Sample]) -> Iterator[str]:
         )
 
 
-def _lagging(loop_lag: Histogram | None, ttft_target: float | None) -> Iterator[str]:
-    lag = loop_lag.percentile(99) if loop_lag is not None else None
+def _lagging(
+    loop_lag: Histogram | None, receive_lag: Histogram | None, ttft_target: float | None
+) -> Iterator[str]:
+    known = {"event-loop": loop_lag, "receive": receive_lag}
+    found = {name: lag.percentile(99) or 0.0 for name, lag in known.items() if lag is not None}
+    name = max(found, key=lambda name: found[name], default="")
+    lag = found.get(name)
     most = max(LAG_FLOOR, LAG_SHARE * (ttft_target or 0.0))
     if lag is not None and lag > most:
         yield (
-            f"The client read its answers late: event-loop lag P99 was {lag * 1e3:.1f} ms, where "
+            f"The client read its answers late: {name} lag P99 was {lag * 1e3:.1f} ms, where "
             f"at most {most * 1e3:.1f} ms (5 ms, or 5 % of the TTFT target) may be. Use more "
             "workers, or fewer streams at a time."
         )
@@ -140,7 +158,6 @@ def _numbers(
     samples: Sequence[Sample],
     duration: float,
     on_time: _OnTime,
-    loop_lag: Histogram | None,
     shape: tuple[Gaps, Expected | None],
 ) -> dict[str, Any]:
     gaps, expected = shape
@@ -155,7 +172,6 @@ def _numbers(
         "send_lag_ms": _lag(s.send_lag for s in sent),
         "client_lag_ms": _lag(s.client_lag for s in samples),
         "hold_ms": _lag(s.hold for s in samples),
-        "loop_lag_ms": _loop(loop_lag),
         "cv": gaps.cv,
         "dispersion": gaps.dispersion,
         "dispersion_bins": gaps.bins,
@@ -168,7 +184,7 @@ def _lag(values: Iterable[float | None]) -> dict[str, Any]:
     return Quantiles.of([v for v in values if v is not None], scale=1e3).to_json()
 
 
-def _loop(lag: Histogram | None) -> dict[str, Any] | None:
+def _percentiles(lag: Histogram | None) -> dict[str, Any] | None:
     if lag is None or not lag.count:
         return None
     ms = {f"p{p}": (lag.percentile(p) or 0.0) * 1e3 for p in (50, 99, 100)}

@@ -23,6 +23,7 @@ from controlplane.runs import launch, services, watchdog
 from controlplane.runs.models import LIVE, Run, RunWindow, Status
 from controlplane.teams.rights import Right
 from documents.problem import DocumentError, Problem
+from loadtest import crew_rules, transports
 from measurement.verdict import EXIT_CODES
 
 LONGEST_WAIT = 30.0
@@ -53,6 +54,15 @@ class RunIn(serializers.Serializer[Any]):
     timeouts = serializers.JSONField(required=False)
     seed = serializers.IntegerField(required=False, min_value=0)
     prompt_salt = serializers.CharField(required=False)
+    retries = serializers.JSONField(required=False, help_text="max, base_ms, cap_ms")
+    cancellations = serializers.JSONField(required=False, help_text="share, after_s")
+    transport = serializers.ChoiceField(transports.CHOICES, required=False)
+    workers = serializers.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=crew_rules.MOST,
+        help_text="processes that share the load; the requests are the same",
+    )
 
 
 class NamedVersion(serializers.Serializer[Any]):
@@ -95,6 +105,7 @@ class RunOut(serializers.ModelSerializer[Run]):
             "slo",
             "shadow",
             "seed",
+            "workers",
             "scenario_sha256",
             "duration_s",
             "elapsed_s",

@@ -52,10 +52,13 @@ def environment(credential: str) -> dict[str, str]:
     return environ
 
 
-def command(scenario: Path, out_dir: Path, *, allow: Sequence[object]) -> list[str]:
+def command(
+    scenario: Path, out_dir: Path, *, allow: Sequence[object], workers: int = 1
+) -> list[str]:
     """How the worker is called: public addresses, and the networks in ``allow``."""
     call = [sys.executable, "-m", "loadtest.worker"]
     call += ["--scenario", str(scenario), "--out", str(out_dir), "--egress", "public"]
+    call += ["--workers", str(workers)]
     return call + [word for network in allow for word in ("--allow", str(network))]
 
 

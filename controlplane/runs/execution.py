@@ -39,7 +39,7 @@ def _spawn(run: Run) -> child.Child:
     scenario = out_dir / "request.json"
     scenario.write_text(json.dumps(run.scenario))
     return child.Child(
-        child.command(scenario, out_dir, allow=egress.rules().allow),
+        child.command(scenario, out_dir, allow=egress.rules().allow, workers=run.workers),
         environ=child.environment(credential_of(run.endpoint).reveal()),
         errors=out_dir / "worker.log",
         cwd=settings.BASE_DIR,

@@ -11,17 +11,28 @@ from django.utils.translation import gettext_lazy as _
 
 from controlplane.catalogue.forms import label_of
 from controlplane.catalogue.models import Endpoint, PolicyVersion, SloVersion, Workload
-from controlplane.runs.launch import SEEDS, Launch, faults
+from controlplane.runs.launch import SEEDS, WORKERS, Launch, faults
 from controlplane.runs.models import Run
 from controlplane.teams.models import Team
 from documents.fields import FieldInfo, describe
 from documents.problem import DocumentError, Problem
+from loadtest import transports
 from loadtest.arrivals.base import processes
+from loadtest.behaviour import Cancellations, Retries
 from loadtest.scenario import Limits, Scenario
 
 AS_GIVEN = ("duration_s", "warm_up_s", "drain_s", "seed")
 TIMEOUTS = tuple(info.name for info in describe(Limits))
 SALT = "prompt_salt"
+TRANSPORT = "transport"
+CLIENTS = {
+    f"{part}_{info.name}": (part, info)
+    for part, cls in (("retries", Retries), ("cancellations", Cancellations))
+    for info in describe(cls)
+}
+"""Fields on what clients do beside asking, each with its part of the scenario."""
+RARE = (*TIMEOUTS, *CLIENTS, SALT, TRANSPORT, WORKERS)
+"""Fields that most runs leave as they are."""
 DEFAULT_PROCESS = "poisson"
 REFERENCES = {
     "endpoint": "endpoint",
@@ -117,20 +128,35 @@ class LaunchForm(forms.Form):
         self.fields["seed"].help_text = _("fixes the whole schedule")
         for info in describe(Limits):
             self.fields[info.name] = _number_field(info, initial=info.default)
+        for name, (part, info) in CLIENTS.items():
+            self.fields[name] = _number_field(info)
+            self.fields[name].label = f"{part.capitalize()}: {label_of(info).lower()}"
         self.fields[SALT] = forms.CharField(
             label=_("Prompt salt"),
             required=False,
             strip=False,
             help_text=infos[SALT].help,
         )
+        self.fields[TRANSPORT] = forms.ChoiceField(
+            choices=[(name, name) for name in transports.CHOICES],
+            required=False,
+            initial=infos[TRANSPORT].default,
+            help_text=infos[TRANSPORT].help,
+        )
+        self.fields[WORKERS] = forms.IntegerField(
+            label=_("Workers"),
+            required=False,
+            initial=1,
+            help_text=_("processes that share the load; the requests are the same"),
+        )
 
     @property
     def rare(self) -> list[forms.BoundField]:
-        return [self[name] for name in (*TIMEOUTS, SALT)]
+        return [self[name] for name in RARE]
 
     @property
     def common(self) -> list[forms.BoundField]:
-        return [field for field in self if field.name not in (*TIMEOUTS, SALT)]
+        return [field for field in self if field.name not in RARE]
 
     @property
     def rare_matter(self) -> bool:
@@ -174,8 +200,18 @@ class LaunchForm(forms.Form):
         return {
             "arrivals": self._arrivals(),
             "timeouts": _filled(given, TIMEOUTS),
-            **_filled(given, (*AS_GIVEN, SALT)),
+            **_filled(given, (*AS_GIVEN, SALT, WORKERS)),
+            **({TRANSPORT: given[TRANSPORT]} if given.get(TRANSPORT) else {}),
+            **self._clients(),
         }
+
+    def _clients(self) -> dict[str, dict[str, Any]]:
+        """Each part of which something is filled in; the rest of it has its defaults."""
+        found: dict[str, dict[str, Any]] = {}
+        for name, (part, info) in CLIENTS.items():
+            if (value := self.cleaned_data.get(name)) is not None:
+                found.setdefault(part, {})[info.name] = value
+        return found
 
     def _arrivals(self) -> dict[str, Any]:
         process = self.cleaned_data.get("process")
@@ -198,6 +234,8 @@ class LaunchForm(forms.Form):
             name = rest or "process"
         elif first == "timeouts":
             name = rest
+        elif f"{first}_{rest}" in CLIENTS:
+            name = f"{first}_{rest}"
         return name if name in self.fields else None
 
 
@@ -211,7 +249,7 @@ def _filled(given: Mapping[str, Any], names: Any) -> dict[str, Any]:
 
 def initial_from(query: Mapping[str, str]) -> dict[str, str]:
     """What a link to the form may choose beforehand."""
-    known = {*LaunchForm.base_fields, *process_parameters(), *AS_GIVEN, *TIMEOUTS, SALT}
+    known = {*LaunchForm.base_fields, *process_parameters(), *AS_GIVEN, *RARE}
     return {name: query[name] for name in query if name in known}
 
 
@@ -224,9 +262,15 @@ def choices_of(run: Run) -> dict[str, Any]:
         "workload": run.workload_id,
         "slo_version": run.slo_version_id or "",
         "shadow_version": run.shadow_version_id or "",
+        WORKERS: run.workers,
         **{
             name: value for name, value in scenario.get("arrivals", {}).items() if value is not None
         },
-        **_filled(scenario, (*AS_GIVEN, SALT)),
+        **_filled(scenario, (*AS_GIVEN, SALT, TRANSPORT)),
         **_filled(scenario.get("timeouts", {}), TIMEOUTS),
+        **{
+            name: scenario[part][info.name]
+            for name, (part, info) in CLIENTS.items()
+            if scenario.get(part)
+        },
     }

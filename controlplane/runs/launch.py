@@ -20,8 +20,11 @@ from controlplane.catalogue.models import (
     Workload,
 )
 from controlplane.teams.models import Team
+from documents.fields import describe
 from documents.parse import unknown_keys
 from documents.problem import DocumentError, Problem
+from loadtest import crew_rules
+from loadtest.arrivals.base import OpenLoop
 from loadtest.scenario import Scenario
 
 M = TypeVar("M", bound=Model)
@@ -30,8 +33,20 @@ REFERENCES = ("endpoint", "policy", "workload", "slo")
 """What decides a run's numbers, by the names of catalogue rows."""
 SHADOW = "shadow"
 """A reference that changes no number, so whatever only judges goes without it."""
+WORKERS = "workers"
 OPTIONAL = ("slo", SHADOW)
-PASSED_ON = ("arrivals", "duration_s", "warm_up_s", "drain_s", "timeouts", "seed", "prompt_salt")
+PASSED_ON = (
+    "arrivals",
+    "duration_s",
+    "warm_up_s",
+    "drain_s",
+    "timeouts",
+    "seed",
+    "prompt_salt",
+    "transport",
+    "retries",
+    "cancellations",
+)
 """Fields of the scenario that a request may set as they are."""
 SEEDS = 2**31
 """A seed that nobody chose is drawn below this."""
@@ -50,6 +65,11 @@ class Launch:
     slo_version: SloVersion | None
     rest: Mapping[str, Any] = field(default_factory=dict)
     shadow_version: PolicyVersion | None = None
+
+    @property
+    def workers(self) -> int:
+        """Processes that share the load: no part of the scenario, for its meaning is the same."""
+        return int(self.rest.get(WORKERS, 1))
 
     def scenario(self) -> Scenario:
         """The frozen scenario; DocumentError lists every fault, those against caps included."""
@@ -79,7 +99,8 @@ class Again(Launch):
             # The key goes with the row: it must not follow an address that the row has left.
             message = f"has moved to {now} since; use Change it to run there"
             raise DocumentError([Problem("endpoint", scenario.endpoint.base_url, message)])
-        if problems := over_caps(self.endpoint, scenario):
+        shared = crew_rules.problems(scenario, self.workers)
+        if problems := [*over_caps(self.endpoint, scenario), *shared]:
             raise DocumentError(problems)
         return scenario
 
@@ -91,7 +112,7 @@ def parse(team: Team, given: object) -> Launch:
     """
     if not isinstance(given, Mapping):
         raise DocumentError([Problem("", given, "must be an object of field: value")])
-    problems = list(unknown_keys(given, (*REFERENCES, SHADOW, *PASSED_ON)))
+    problems = list(unknown_keys(given, (*REFERENCES, SHADOW, WORKERS, *PASSED_ON)))
     found: dict[str, Any] = {}
     for name, finder in (
         ("endpoint", _row(Endpoint.objects.for_team(team), "endpoint")),
@@ -107,7 +128,7 @@ def parse(team: Team, given: object) -> Launch:
             found[name] = finder(given.get(name))
         except DocumentError as error:
             problems.extend(error.problems)
-    rest = {name: given[name] for name in PASSED_ON if name in given}
+    rest = {name: given[name] for name in (*PASSED_ON, WORKERS) if name in given}
     if problems:
         known = {problem.path for problem in problems}
         raise DocumentError([*problems, *faults(found, rest, known)])
@@ -142,6 +163,7 @@ def _scenario(found: Mapping[str, Any], rest: Mapping[str, Any]) -> Scenario:
     """From the rows that were found; the fault of one that was not is among those raised."""
     endpoint, workload = found.get("endpoint"), found.get("workload")
     document: dict[str, Any] = {"seed": secrets.randbelow(SEEDS), **rest}
+    workers = document.pop(WORKERS, 1)
     if endpoint:
         names = ("name", "base_url", "model", "kind")
         document["endpoint"] = {name: getattr(endpoint, name) for name in names}
@@ -153,7 +175,7 @@ def _scenario(found: Mapping[str, Any], rest: Mapping[str, Any]) -> Scenario:
     if endpoint and workload:
         document["tenants"] = tenants(endpoint.team, workload.document.get("tenants") or {})
     scenario = Scenario.parse(document)
-    if problems := over_caps(endpoint, scenario):
+    if problems := [*over_caps(endpoint, scenario), *crew_rules.problems(scenario, workers)]:
         raise DocumentError(problems)
     return scenario
 
@@ -176,14 +198,23 @@ def over_caps(endpoint: Endpoint, scenario: Scenario) -> list[Problem]:
     if endpoint.max_duration_s is not None and scenario.duration_s > endpoint.max_duration_s:
         message = f"{allows} runs of at most {endpoint.max_duration_s:,} s"
         problems.append(Problem("duration_s", scenario.duration_s, message))
-    expected = scenario.arrivals.expected(scenario.duration_s)
-    rate = None if expected is None else expected / scenario.duration_s
-    if rate is not None and endpoint.max_rate is not None and rate > endpoint.max_rate:
-        message = f"{allows} at most {endpoint.max_rate:g} requests per second"
-        problems.append(Problem("arrivals.rate", round(rate, 6), message))
+    if endpoint.max_rate is not None:
+        problems += _over_rate(endpoint.max_rate, allows, scenario)
     if endpoint.max_concurrency is not None:
         problems += _over_concurrency(endpoint, endpoint.max_concurrency, scenario)
     return problems
+
+
+def _over_rate(most: float, allows: str, scenario: Scenario) -> list[Problem]:
+    """The highest mean rate counts, told at the parameter that asks for it."""
+    process = scenario.arrivals
+    peak = process.peak_rate(scenario.duration_s) if isinstance(process, OpenLoop) else 0.0
+    if peak <= most:
+        return []
+    names = [info.name for info in describe(type(process)) if info.unit == "1/s"]
+    highest = max(names, key=lambda name: getattr(process, name))
+    message = f"{allows} at most {most:g} requests per second"
+    return [Problem(f"arrivals.{highest}", round(peak, 6), message)]
 
 
 def _over_concurrency(endpoint: Endpoint, most: int, scenario: Scenario) -> list[Problem]:

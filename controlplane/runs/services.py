@@ -49,6 +49,7 @@ def start(*, actor: Actor, launch: Launch, retry_of: Run | None = None) -> Run:
             scenario=document,
             scenario_sha256=sha256,
             seed=scenario.seed,
+            workers=launch.workers,
             created_by=actor.user,
         )
         _note(actor.team.pk, actor.name, verb, run, scenario_sha256=sha256)
@@ -69,6 +70,7 @@ def retry(*, actor: Actor, run: Run) -> Run:
         workload=run.workload,
         slo_version=run.slo_version,
         shadow_version=run.shadow_version,
+        rest={"workers": run.workers},
         stored=run.scenario,
     )
     return start(actor=actor, launch=launch, retry_of=run)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from engines.transport.kernel_clock import ReceiveLag
 from measurement.outcome import Outcome
 
 Clock = Callable[[], float]
@@ -85,3 +86,16 @@ class Transport(Protocol):
 
     async def close(self) -> None:
         """Close every connection."""
+
+
+class MeasuringTransport(Transport, Protocol):
+    """A transport that says what it did."""
+
+    @property
+    def dialled(self) -> int:
+        """Connections opened so far."""
+        ...
+
+    def receive_lag(self) -> ReceiveLag | None:
+        """How late bytes were read, where the kernel's stamps tell."""
+        ...

@@ -1,7 +1,8 @@
 """One HTTP/1.1 connection: an asyncio protocol around the httptools parser.
 
-The clock is read first thing in ``data_received``. What the parser finds in one read is gathered
-and handed on afterwards, so that a sink never runs inside the parser.
+The clock is read first thing in ``data_received``, or the kernel has stamped the bytes. What the
+parser finds in one read is gathered and handed on afterwards, so that a sink never runs inside the
+parser.
 """
 
 from __future__ import annotations
@@ -99,10 +100,14 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         exchange = self._exchange
+        self.take(data, 0.0 if exchange is None else exchange.clock())
+
+    def take(self, data: bytes, at: float) -> None:
+        """Bytes that arrived ``at``, by the event loop's reading or the kernel's own stamp."""
+        exchange = self._exchange
         if exchange is None:  # nobody asked: it can't be told apart from the next answer
             self.abort()
             return
-        at = exchange.clock()
         self._answered = True
         fault = ""
         try:

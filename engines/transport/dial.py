@@ -24,11 +24,12 @@ class DialError(Exception):
 
 async def dial(pinned: Pinned, factory: Callable[[], P], context: ssl.SSLContext | None) -> P:
     """Connect to the first address that answers; a context makes it TLS."""
-    sock = await _connect(pinned)
+    sock = await connect(pinned)
     return await _speak(sock, pinned, factory, context)
 
 
-async def _connect(pinned: Pinned) -> socket.socket:
+async def connect(pinned: Pinned) -> socket.socket:
+    """A connected socket to the first address that answers."""
     reasons = []
     for address in pinned.addresses:
         try:

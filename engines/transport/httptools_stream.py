@@ -17,7 +17,9 @@ from urllib.parse import urlsplit
 from engines.egress import EgressDenied, EgressRules, Lookup, Pinned, resolve
 from engines.transport.base import Ending, Exchange, HttpRequest
 from engines.transport.connection import Connection
-from engines.transport.dial import DialError, dial
+from engines.transport.dial import DialError, connect, dial
+from engines.transport.kernel_clock import KernelClock, ReceiveLag
+from engines.transport.kernel_stream import KernelStream
 from measurement.outcome import Outcome
 
 Origin = tuple[str, str]
@@ -30,7 +32,9 @@ class HttptoolsTransport:
     """Carries exchanges to any origin that the egress rules allow.
 
     ``keep_alive`` caps the connections at rest, ``idle_limit`` the seconds one may rest. A name is
-    resolved and checked once per origin and pinned for the life of the transport.
+    resolved and checked once per origin and pinned for the life of the transport. With a
+    ``kernel_clock``, plain HTTP is stamped by the kernel; TLS is not, since what the kernel sees
+    are records and not events.
     """
 
     def __init__(
@@ -41,18 +45,19 @@ class HttptoolsTransport:
         idle_limit: float = 60.0,
         ssl_context: ssl.SSLContext | None = None,
         lookup: Lookup | None = None,
+        kernel_clock: KernelClock | None = None,
     ) -> None:
         self._rules = rules
         self._keep_alive = keep_alive
         self._idle_limit = idle_limit
         self._ssl_context = ssl_context
         self._lookup = lookup
+        self._kernel_clock = kernel_clock
         self._pinned: dict[Origin, Pinned] = {}
         self._resolving: dict[Origin, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._resting: dict[Origin, dict[Connection, float]] = defaultdict(dict)
         self._all: set[Connection] = set()
-        self.dialled = 0
-        """Connections opened so far."""
+        self._dialled = 0
 
     async def prepare(self, url: str) -> None:
         """Resolve and check a URL; EgressDenied when forbidden, nothing when it has no address."""
@@ -115,10 +120,8 @@ class HttptoolsTransport:
         try:
             async with asyncio.timeout(within if math.isfinite(within) else None):
                 pinned = await self._pin(origin, exchange.request.url)
-                self.dialled += 1
-                connection = await dial(
-                    pinned, lambda: Connection(self._lost), self._context(pinned)
-                )
+                self._dialled += 1
+                connection = await self._dial(pinned)
         except TimeoutError:
             reason = f"no connection to {origin[1]} within {within:g} s"
             raise DialError(Outcome.TIMEOUT_CONNECT, reason) from None
@@ -127,6 +130,22 @@ class HttptoolsTransport:
         if not connection.closing:
             self._all.add(connection)
         return connection
+
+    async def _dial(self, pinned: Pinned) -> Connection:
+        if self._kernel_clock is None or pinned.tls:
+            return await dial(pinned, lambda: Connection(self._lost), self._context(pinned))
+        connection = Connection(self._lost)
+        KernelStream(await connect(pinned), connection, self._kernel_clock)
+        return connection
+
+    @property
+    def dialled(self) -> int:
+        """Connections opened so far."""
+        return self._dialled
+
+    def receive_lag(self) -> ReceiveLag | None:
+        """How late bytes were read, where the kernel's stamps tell."""
+        return self._kernel_clock.lag() if self._kernel_clock is not None else None
 
     def _context(self, pinned: Pinned) -> ssl.SSLContext | None:
         if not pinned.tls:

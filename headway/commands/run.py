@@ -29,7 +29,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--workload", metavar="NAME|FILE", help="chat (default), fixed-64, … or a document")
     add("--prompt-tokens", type=int, metavar="N", help="every prompt this long")
     add("--max-tokens", type=int, metavar="N", help="every answer this long")
-    add("--arrivals", metavar="PROCESS", help="poisson (default), constant or closed")
+    add("--arrivals", metavar="PROCESS", help="poisson (default), constant, ramp, closed, …")
+    add(
+        "--arrivals-set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a parameter of the process, such as burstiness=0.5",
+    )
     add("--rate", type=float, help="requests per second of an open loop")
     add("--concurrency", type=int, help="slots of a closed loop")
     add("--think", type=seconds, metavar="DURATION", help="pause of a slot after each answer")
@@ -59,8 +66,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--out", type=Path, metavar="DIR", help="where the files go (headway-run-TIME)")
     add("--force", action="store_true", help="write over an earlier run in --out")
+    _add_process_arguments(parser)
     add("--json", action="store_true", help="print summary.json instead of the table")
     add("--quiet", action="store_true", help="no progress")
+
+
+def _add_process_arguments(parser: argparse.ArgumentParser) -> None:
+    """How this machine carries the load; no number of a right run depends on it."""
+    add = parser.add_argument
+    add("--transport", help="auto (default), kernel, protocol or aiohttp")
+    add("--workers", type=int, default=1, metavar="N", help="processes that share the load (1)")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -24,6 +24,7 @@ _SCALARS = {
     "drain": "drain_s",
     "seed": "seed",
     "prompt_salt": "prompt_salt",
+    "transport": "transport",
 }
 
 
@@ -98,6 +99,9 @@ def _arrivals(args: argparse.Namespace, given: Any) -> dict[str, Any]:
     arrivals = dict(given) if given.get("process") == name else {"process": name}
     options = (("rate", args.rate), ("concurrency", args.concurrency), ("think_s", args.think))
     arrivals.update({key: value for key, value in options if value is not None})
+    for change in args.arrivals_set:
+        parameter, _, value = change.partition("=")
+        arrivals[parameter.strip()] = parse_yaml(value)
     return arrivals
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import shutil
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,8 +17,9 @@ from engines.probe import probe
 from headway.running.arguments import document
 from headway.running.progress import Progress
 from headway.running.saying import hold_descriptors, say
-from loadtest import publishing, recorder
+from loadtest import crew_rules, publishing, recorder
 from loadtest.conclusion import Conclusion
+from loadtest.crew import execute_crew
 from loadtest.eventloop import run_fast
 from loadtest.execution import Order, execute
 from loadtest.printable import printable
@@ -66,12 +68,20 @@ async def _run(args: argparse.Namespace) -> Conclusion:
     stop = asyncio.Event()
     with stop_on_signals(stop):
         scenario = Scenario.parse(await complete(document(args), rules, key))
+        crew_rules.check(scenario, args.workers)
         out = directory(args.out, force=args.force)
         order = Order(scenario, out, rules, key)
-        conclusion = await execute(order, Progress(quiet=args.quiet), stop)
+        conclusion = await _executed(order, args, stop)
     if not args.quiet:
         say(f"files in {out}\n", sys.stderr)
     return conclusion
+
+
+async def _executed(order: Order, args: argparse.Namespace, stop: asyncio.Event) -> Conclusion:
+    progress = Progress(quiet=args.quiet)
+    if args.workers == 1:
+        return await execute(order, progress, stop)
+    return await execute_crew(order, args.workers, ("--egress", "open"), progress, stop)
 
 
 async def complete(given: dict[str, Any], rules: EgressRules, key: str) -> dict[str, Any]:
@@ -110,6 +120,8 @@ def directory(out: Path | None, *, force: bool) -> Path:
     out.mkdir(parents=True, exist_ok=True)
     for name in _OURS:
         (out / name).unlink(missing_ok=True)
+    for part in recorder.parts(out):
+        shutil.rmtree(part)
     return out
 
 

@@ -124,7 +124,7 @@ class _Comparison:
     async def drive(self, stop: asyncio.Event) -> None:
         """All lanes at once, until they have ended or something ends them."""
         self._began = self._wall()
-        self._clock.begin(after=self._ground.lead)
+        self._clock.origin = self._ground.clock() + self._ground.lead
         async with _beside(self._stop_on(stop)), _beside(self._beat()):
             await asyncio.gather(*(lane.drive(self._look) for lane in self._lanes))
         if self._lost:

@@ -34,8 +34,20 @@ class OpenLoop(ArrivalProcess, Protocol):
 
     def instants(self, duration: float, rng: np.random.Generator) -> Instants: ...
 
-    def dispersion(self) -> float:
-        """Variance over mean of the counts in equal bins that a right stimulus shows."""
+    def peak_rate(self, duration: float) -> float:
+        """The highest mean rate within ``duration``, in requests per second."""
+        ...
+
+    def evened(self, at: Instants, duration: float) -> Instants:
+        """Instants carried to a time in which the rate is even; themselves where it is."""
+        ...
+
+    def cv(self) -> float:
+        """Coefficient of variation that the evened gaps of a right stimulus have."""
+        ...
+
+    def dispersion(self) -> float | None:
+        """Variance over mean of the counts in equal bins of evened time; None: no simple law."""
         ...
 
 

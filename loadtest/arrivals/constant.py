@@ -26,9 +26,18 @@ class Constant:
     def expected(self, duration: float) -> float:
         return duration * self.rate
 
+    def peak_rate(self, duration: float) -> float:  # noqa: ARG002
+        return self.rate
+
     def instants(self, duration: float, rng: np.random.Generator) -> Instants:  # noqa: ARG002
         instants = np.arange(math.ceil(duration * self.rate) + 1, dtype=np.float64) / self.rate
         return instants[instants < duration]
 
+    def cv(self) -> float:
+        return 0.0
+
     def dispersion(self) -> float:
         return 0.0
+
+    def evened(self, at: Instants, duration: float) -> Instants:  # noqa: ARG002
+        return at

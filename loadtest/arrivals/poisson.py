@@ -34,6 +34,9 @@ class Poisson:
     def expected(self, duration: float) -> float:
         return duration * self.rate
 
+    def peak_rate(self, duration: float) -> float:  # noqa: ARG002
+        return self.rate
+
     def instants(self, duration: float, rng: np.random.Generator) -> Instants:
         expected = duration * self.rate
         block = math.ceil(expected + 6 * math.sqrt(expected) + 16)
@@ -43,5 +46,11 @@ class Poisson:
             instants = np.concatenate((instants, more))
         return instants[instants < duration]
 
+    def cv(self) -> float:
+        return 1.0
+
     def dispersion(self) -> float:
         return 1.0
+
+    def evened(self, at: Instants, duration: float) -> Instants:  # noqa: ARG002
+        return at

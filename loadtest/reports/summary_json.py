@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, ClassVar
 
-from loadtest.conclusion import Conclusion
+from loadtest.conclusion import Carried, Conclusion
 from loadtest.reports.base import report
 from loadtest.shadow_rules import CANNOT_KNOW
 from measurement.histogram import Histogram
@@ -35,11 +35,14 @@ def document(conclusion: Conclusion) -> dict[str, Any]:
         "judgement": conclusion.verdict.to_json(),
         "validity": conclusion.validity.to_json(),
         "scheduled": facts.scheduled,
+        "retries": _retries(conclusion),
         "client": {
             "loop_lag_ms": _lag(seen.loop_lag),
             "cpu_share": seen.cpu_share,
-            "connections": seen.connections,
+            **_carried(seen.carried),
             "slice": f"{facts.slice_number}/{facts.slice_of}",
+            "workers": facts.workers,
+            **({"by_worker": list(seen.workers)} if seen.workers else {}),
         },
         "policy": _policy(conclusion),
         "shadow": _shadow(conclusion),
@@ -61,6 +64,31 @@ def document(conclusion: Conclusion) -> dict[str, Any]:
         "scenario_sha256": scenario.sha256,
         "started_at": facts.started_at,
         "version": facts.version,
+    }
+
+
+def _retries(conclusion: Conclusion) -> dict[str, int] | None:
+    """Requests that were tried again, and the attempts that failed; None where none may be."""
+    return dict(conclusion.retried) if conclusion.scenario.retries else None
+
+
+def _carried(carried: Carried | None) -> dict[str, Any]:
+    """The transport, and where the kernel stamped what it read, how late and how surely."""
+    if carried is None:
+        return {"transport": None, "connections": None}
+    said = {"transport": carried.transport, "connections": carried.connections}
+    receive = carried.receive
+    if receive is None:
+        return said
+    return {
+        **said,
+        "receive_lag_ms": _lag(receive.lag),
+        "clock": {
+            "offset_error_us": 1e6 * receive.offset_error,
+            "steps": receive.steps,
+            "unstamped_reads": receive.unstamped,
+            "events_read_together": receive.together,
+        },
     }
 
 

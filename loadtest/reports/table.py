@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import Any, ClassVar
 
-from loadtest.conclusion import Conclusion
+from loadtest.conclusion import Carried, Conclusion
 from loadtest.printable import printable
 from loadtest.reports.base import report
 from loadtest.shadow_rules import sentences
@@ -116,11 +116,24 @@ def _rates(conclusion: Conclusion) -> list[str]:
         _row("Little's law", little.status, little.note),
     ]
     seen = conclusion.seen
+    rows += _transport(seen.carried)
     if seen.loop_lag is not None and seen.loop_lag.count:
         lag = 1e3 * (seen.loop_lag.percentile(99) or 0.0)
         cpu = "" if seen.cpu_share is None else f"at {100 * seen.cpu_share:.0f} % CPU"
-        rows.append(_row("client's loop lag P99", f"{lag:.1f} ms", cpu))
+        who = "worst of the workers, " if seen.workers else ""
+        rows.append(_row("client's loop lag P99", f"{lag:.1f} ms", f"{who}{cpu}"))
     return rows
+
+
+def _transport(carried: Carried | None) -> list[str]:
+    if carried is None:
+        return []
+    receive = carried.receive
+    if receive is None or not receive.lag.count:
+        return [_row("transport", carried.transport, "token times as read")]
+    lag = 1e3 * (receive.lag.percentile(99) or 0.0)
+    how = f"kernel stamps to {1e6 * receive.offset_error:.1f} µs, read {lag:.1f} ms late at P99"
+    return [_row("transport", carried.transport, how)]
 
 
 def _tenants(conclusion: Conclusion) -> list[str]:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -69,9 +68,22 @@ class TraceArrivals:
     def instants(self, duration: float, rng: np.random.Generator) -> Instants:  # noqa: ARG002
         return self.at[self.at < duration]
 
-    def dispersion(self) -> float:
-        """A trace promises no process."""
-        return math.nan
+    def peak_rate(self, duration: float) -> float:
+        """The fullest second."""
+        counts = np.bincount(self.instants(duration, np.random.default_rng(0)).astype(np.int64))
+        return float(counts.max(initial=0))
+
+    def evened(self, at: Instants, duration: float) -> Instants:  # noqa: ARG002
+        return at
+
+    def cv(self) -> float:
+        """Its own: a right stimulus has the gaps of the trace."""
+        gaps = np.diff(self.at)
+        mean = float(gaps.mean()) if len(gaps) else 0.0
+        return float(gaps.std()) / mean if mean else 0.0
+
+    def dispersion(self) -> None:
+        """It is no process, and promises none."""
 
 
 @dataclass(frozen=True, slots=True)

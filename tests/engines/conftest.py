@@ -11,11 +11,15 @@ from engines.client import EngineClient
 from engines.egress import EgressRules
 from engines.request import CompletionRequest, Timeouts
 from engines.target import Target
+from engines.transport.aiohttp_stream import AiohttpTransport
 from engines.transport.base import Transport
 from engines.transport.httptools_stream import HttptoolsTransport
+from engines.transport.kernel_clock import KernelClock
 
 TRANSPORTS: dict[str, Callable[[EgressRules], Transport]] = {
-    "httptools": HttptoolsTransport,
+    "aiohttp": AiohttpTransport,
+    "protocol": HttptoolsTransport,
+    "kernel": lambda rules: HttptoolsTransport(rules, kernel_clock=KernelClock()),
 }
 
 QUICK = Timeouts(connect=5.0, first_token=10.0, idle=10.0, total=20.0)

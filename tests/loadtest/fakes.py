@@ -11,6 +11,7 @@ from documents.parse import build
 from engines.answer import Answer
 from engines.request import CompletionRequest, Timeouts
 from loadtest.arrivals.base import processes
+from loadtest.behaviour import Behaviour, Cancellations, Retries
 from loadtest.driver import Driver, Means
 from loadtest.runclock import RunClock
 from loadtest.schedule import Schedule
@@ -30,6 +31,7 @@ class FakeEngine:
     """``serve(nth)`` gives (seconds to the first token, seconds per further token, outcome)."""
 
     serve: Callable[[int], tuple[float, float, Outcome]] = lambda nth: (0.1, 0.01, Outcome.OK)
+    retry_after: float | None = None
     requests: list[CompletionRequest] = field(default_factory=list)
     sent: list[float] = field(default_factory=list)
     open: int = 0
@@ -58,7 +60,13 @@ class FakeEngine:
             on_sent(sent_at)
             await asyncio.sleep(first)
             if not outcome.success:
-                return Answer(outcome=outcome, done_at=now(), sent_at=sent_at, error="refused")
+                return Answer(
+                    outcome=outcome,
+                    done_at=now(),
+                    sent_at=sent_at,
+                    retry_after=self.retry_after,
+                    error="refused",
+                )
             first_at = now()
             on_tokens(first_at, 1)
             on_answer(first_at)
@@ -112,6 +120,8 @@ def run(
     limit: int | None = None,
     cancel_at: float | None = None,
     stall: tuple[float, float] | None = None,
+    retries: Retries | None = None,
+    cancellations: Cancellations | None = None,
     output_tokens: int = 4,
     **arrivals: Any,
 ) -> Ran:
@@ -131,7 +141,8 @@ def run(
             duration=duration,
             seed=1,
         )
-        means = Means(engine, limiter, fold, samples.append, clock, TIMEOUTS)
+        behaviour = Behaviour(schedule, retries, cancellations)
+        means = Means(engine, limiter, fold, samples.append, clock, TIMEOUTS, behaviour)
         driver = Driver(schedule, means, drain=drain)
         if cancel_at is not None:
             loop.call_at(cancel_at, driver.cancel)

@@ -12,7 +12,7 @@ import pytest
 
 from headway.commands import run
 from loadtest import builtin, recorder
-from loadtest.docs_rows import arrival_rows, report_rows, workload_rows
+from loadtest.docs_rows import arrival_rows, behaviour_rows, report_rows, workload_rows
 from loadtest.scenario import Scenario
 from measurement.verdict import EXIT_CODES
 
@@ -28,7 +28,12 @@ def table(heading: str) -> list[str]:
 
 @pytest.mark.parametrize(
     ("heading", "rows"),
-    [("Arrivals", arrival_rows), ("Workloads", workload_rows), ("Report formats", report_rows)],
+    [
+        ("Arrivals", arrival_rows),
+        ("What clients do", behaviour_rows),
+        ("Workloads", workload_rows),
+        ("Report formats", report_rows),
+    ],
 )
 def test_the_page_has_exactly_the_rows_that_the_code_writes(
     heading: str, rows: Callable[[], list[str]]

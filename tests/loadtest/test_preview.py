@@ -32,6 +32,13 @@ def test_the_rate_over_time_adds_up_to_the_requests() -> None:
     assert [at for at, _ in shown.rate][:3] == [0.0, 1.5, 3.0]
 
 
+def test_a_changing_rate_is_drawn_as_it_changes() -> None:
+    steps = {"process": "steps", "from_rate": 100, "to_rate": 400, "levels": 4}
+    rates = [rate for _, rate in preview(document(duration_s=40, arrivals=steps)).rate]
+    held = [sum(rates[start : start + 10]) / 10 for start in range(0, 40, 10)]
+    assert held == pytest.approx([100, 200, 300, 400], rel=0.15)
+
+
 def test_bars_hold_every_request_once() -> None:
     shown = preview(document(workload={"kind": "synthetic", "prompt_tokens_sigma": 1.0}))
     for bars in (shown.prompt_lengths, shown.output_lengths):

@@ -127,3 +127,21 @@ def test_true_poisson_is_warned_of_in_about_one_run_of_a_thousand() -> None:
 def test_too_few_arrivals_say_nothing_of_their_shape() -> None:
     assert checked(poisson(50), expected=POISSON).warnings == ()
     assert gaps_of([answered()], 1.0).cv is None
+
+
+def test_the_later_of_event_loop_and_kernel_is_judged() -> None:
+    late, prompt = Histogram.of([0.05] * 600), Histogram.of([0.001] * 600)
+    assert checked(poisson(), loop_lag=prompt, receive_lag=prompt).valid
+    masked = checked(poisson(), loop_lag=late, receive_lag=prompt)
+    assert "event-loop lag P99 was 50.0 ms" in masked.reasons[0]
+    found = checked(poisson(), loop_lag=prompt, receive_lag=late)
+    assert found.status == "invalid"
+    assert "receive lag P99 was 50.0 ms" in found.reasons[0]
+    assert found.numbers["receive_lag_ms"]["p99"] == pytest.approx(50.0, rel=1e-3)
+
+
+def test_what_samples_can_not_show_makes_a_run_invalid_too() -> None:
+    valid = checked(poisson())
+    assert valid.worsened(()) is valid
+    lost = valid.worsened(("A worker was lost.",))
+    assert (lost.status, lost.reasons) == ("invalid", ("A worker was lost.",))

@@ -55,6 +55,23 @@ def test_a_start_freezes_the_scenario_and_queues_the_run(
 
 
 @pytest.mark.django_db
+def test_workers_are_stored_with_the_run_and_change_no_scenario(
+    actor: Actor, launch: Launch
+) -> None:
+    alone, shared = launch, with_rest(launch, workers=3)
+    assert shared.scenario().sha256 == alone.scenario().sha256
+    run = services.start(actor=actor, launch=shared)
+    assert (run.workers, services.start(actor=actor, launch=alone).workers) == (3, 1)
+    Run.objects.filter(pk=run.pk).update(status=Status.DONE)
+    run.refresh_from_db()
+    assert services.retry(actor=actor, run=run).workers == 3
+    for wrong in (0, 17, 2.5, True, "many"):
+        with pytest.raises(DocumentError) as refused:
+            services.start(actor=actor, launch=with_rest(launch, workers=wrong))
+        assert paths(refused) == ["workers"]
+
+
+@pytest.mark.django_db
 def test_a_scenario_never_holds_a_credential(run: Run, endpoint: Endpoint) -> None:
     assert "credential" not in str(run.scenario)
     assert set(run.scenario["endpoint"]) == {"name", "base_url", "model", "kind"}

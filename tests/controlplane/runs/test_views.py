@@ -68,7 +68,7 @@ def test_the_form_offers_what_the_team_has(page: Client, launch: Launch) -> None
     fields = answer.context["form"].fields
     assert list(fields["endpoint"].queryset) == [launch.endpoint]
     assert answer.context["missing"] == []
-    assert fields["rate"].when == "constant poisson"
+    assert fields["rate"].when == "constant gamma poisson"
     assert fields["concurrency"].widget.attrs["data-when"] == "process=closed"
 
 
@@ -114,6 +114,23 @@ ARRIVALS = {
     "poisson": {"process": "poisson", "rate": 5.0},
     "constant": {"process": "constant", "rate": 0.25},
     "closed": {"process": "closed", "concurrency": 3, "think_s": 1.5, "failure_pause_s": 0.7},
+    "gamma": {"process": "gamma", "rate": 5.0, "burstiness": 0.25},
+    "ramp": {"process": "ramp", "from_rate": 1.0, "to_rate": 9.0, "ramp_s": 60.0},
+    "steps": {"process": "steps", "from_rate": 1.0, "to_rate": 9.0, "levels": 3, "hold_s": None},
+    "spike": {
+        "process": "spike",
+        "base_rate": 2.0,
+        "spike_rate": 20.0,
+        "spike_at_s": 30.0,
+        "spike_s": 5.0,
+    },
+    "diurnal": {
+        "process": "diurnal",
+        "night_rate": 1.0,
+        "day_rate": 8.0,
+        "cycle_s": 45.0,
+        "starts_at": 0.5,
+    },
 }
 
 
@@ -128,6 +145,8 @@ def test_the_link_that_changes_a_run_opens_the_form_that_made_it(
 ) -> None:
     rest = {"arrivals": arrivals, "duration_s": 90, "warm_up_s": 4, "drain_s": 7, "seed": 41}
     rest |= {"timeouts": {"first_token_s": 12.5, "total_s": 90.0}, "prompt_salt": " same words"}
+    rest |= {"retries": {"max": 2, "base_ms": 50.0, "cap_ms": 900.0}, "transport": "protocol"}
+    rest |= {"cancellations": {"share": 0.25, "after_s": 3.0}}
     slo = launch.slo_version if judged else None
     tight = {**POLICY, "metadata": {"name": "tight"}}
     tight["spec"] = {"concurrency": {"law": "fixed", "limit": 3}}
@@ -220,10 +239,38 @@ def test_a_cap_of_the_endpoint_is_told_at_its_field(page: Client, launch: Launch
     assert "at most 5 requests per second" in answer.context["form"].errors["rate"][0]
 
 
+def test_half_of_what_clients_do_is_told_at_the_field_that_is_missing(
+    page: Client, launch: Launch
+) -> None:
+    answer = page.post("/runs/new/", form(launch, cancellations_share="0.5", retries_cap_ms="9"))
+    assert {"cancellations_after_s", "retries_max"} <= set(answer.context["form"].errors)
+
+
+def test_a_learning_law_and_several_workers_are_refused_at_the_field(
+    page: Client, launch: Launch, actor: Actor
+) -> None:
+    learning = {
+        **POLICY,
+        "metadata": {"name": "learning"},
+        "spec": {"concurrency": {"law": "aimd"}},
+    }
+    version = lines.save_policy(actor=actor, document=learning).version
+    answer = page.post("/runs/new/", form(launch, policy_version=version.pk, workers="2"))
+    assert "has to see every answer" in answer.context["form"].errors["workers"][0]
+    assert page.post("/runs/new/", form(launch, workers="2")).status_code == 302
+    assert Run.objects.get().workers == 2
+
+
 @pytest.mark.parametrize(
     ("cap", "change", "field"),
     [
         ({"max_rate": 5}, {}, "rate"),
+        ({"max_rate": 5}, {"process": "ramp", "from_rate": "1", "to_rate": "6"}, "to_rate"),
+        (
+            {"max_rate": 5},
+            {"process": "spike", "base_rate": "1", "spike_rate": "6", "spike_s": "1"},
+            "spike_rate",
+        ),
         ({"max_duration_s": 5}, {}, "duration_s"),
         ({"max_concurrency": 2}, {"process": "closed", "concurrency": "3"}, "concurrency"),
         ({"max_concurrency": 2}, {}, "policy_version"),

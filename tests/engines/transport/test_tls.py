@@ -16,12 +16,14 @@ from cryptography.x509.oid import NameOID
 from engines.answer import Answer
 from engines.egress import EgressRules
 from engines.request import Timeouts
+from engines.transport.aiohttp_stream import AiohttpTransport
 from engines.transport.httptools_stream import HttptoolsTransport
 from measurement.outcome import Outcome
 from tests.engines.conftest import QUICK, Ask
 from tests.engines.raw_server import Asked, RawServer, Wire, replying, stream
 from tests.engines.sayings import HELLO
 
+Kind = type[HttptoolsTransport] | type[AiohttpTransport]
 GOOD = stream(HELLO)
 
 
@@ -54,9 +56,18 @@ def certificate(folder: Path, address: str) -> Path:
     return path
 
 
-async def asked(server: RawServer, trusted: Path | None, timeouts: Timeouts = QUICK) -> Answer:
+@pytest.fixture(params=[HttptoolsTransport, AiohttpTransport])
+def kind(request: pytest.FixtureRequest) -> Kind:
+    """Both clients that speak TLS."""
+    made: Kind = request.param
+    return made
+
+
+async def asked(
+    kind: Kind, server: RawServer, trusted: Path | None, timeouts: Timeouts = QUICK
+) -> Answer:
     context = ssl.create_default_context(cafile=trusted)
-    transport = HttptoolsTransport(EgressRules.loopback(), ssl_context=context)
+    transport = kind(EgressRules.loopback(), ssl_context=context)
     try:
         return await Ask(transport)(server.url.replace("http:", "https:"), timeouts)
     finally:
@@ -69,39 +80,39 @@ def serving(path: Path) -> ssl.SSLContext:
     return context
 
 
-async def test_a_trusted_certificate(tmp_path: Path) -> None:
+async def test_a_trusted_certificate(kind: Kind, tmp_path: Path) -> None:
     path = certificate(tmp_path, "127.0.0.1")
     async with RawServer(replying(GOOD), tls=serving(path)) as server:
-        answer = await asked(server, path)
+        answer = await asked(kind, server, path)
     assert (answer.outcome, answer.chunks) == (Outcome.OK, 2)
 
 
-async def test_a_certificate_that_nobody_trusts(tmp_path: Path) -> None:
+async def test_a_certificate_that_nobody_trusts(kind: Kind, tmp_path: Path) -> None:
     path = certificate(tmp_path, "127.0.0.1")
     async with RawServer(replying(GOOD), tls=serving(path)) as server:
-        answer = await asked(server, None)
+        answer = await asked(kind, server, None)
     assert answer.outcome is Outcome.TLS
     assert "certificate verify failed" in answer.error
 
 
-async def test_a_certificate_of_another_host(tmp_path: Path) -> None:
+async def test_a_certificate_of_another_host(kind: Kind, tmp_path: Path) -> None:
     path = certificate(tmp_path, "127.0.0.2")
     async with RawServer(replying(GOOD), tls=serving(path)) as server:
-        assert (await asked(server, path)).outcome is Outcome.TLS
+        assert (await asked(kind, server, path)).outcome is Outcome.TLS
 
 
-async def test_a_port_that_speaks_no_tls() -> None:
+async def test_a_port_that_speaks_no_tls(kind: Kind) -> None:
     async def script(_: Asked, wire: Wire) -> None:
         await wire.send(GOOD)
 
     async with RawServer(script) as server:
-        answer = await asked(server, None, Timeouts(connect=1.0))
+        answer = await asked(kind, server, None, Timeouts(connect=1.0))
     assert answer.outcome in (Outcome.TLS, Outcome.TIMEOUT_CONNECT)
 
 
 @pytest.mark.parametrize("pieces", [5, 100])
-async def test_a_stream_in_many_records(tmp_path: Path, pieces: int) -> None:
+async def test_a_stream_in_many_records(kind: Kind, tmp_path: Path, pieces: int) -> None:
     path = certificate(tmp_path, "127.0.0.1")
     cut = [GOOD[at : at + pieces] for at in range(0, len(GOOD), pieces)]
     async with RawServer(replying(*cut), tls=serving(path)) as server:
-        assert (await asked(server, path)).chunks == 2
+        assert (await asked(kind, server, path)).chunks == 2

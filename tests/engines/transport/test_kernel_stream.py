@@ -1,0 +1,203 @@
+"""Kernel stamps: right however late the reading is, on the monotonic clock, the lag measured."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+import sys
+import threading
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engines.egress import EgressRules
+from engines.transport.httptools_stream import HttptoolsTransport
+from engines.transport.kernel_clock import RENEW_AFTER, SO_TIMESTAMPNS, KernelClock, Offset
+from engines.transport.kernel_stream import sizes
+from tests.engines.conftest import QUICK, Ask
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Linux stamps what it receives")
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+TOKEN = b'data: {"choices":[{"delta":{"content":"a"}}]}\n\n'
+END = b'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+SECOND = 1_000_000_000
+
+
+def chunk(data: bytes) -> bytes:
+    return b"%x\r\n%s\r\n" % (len(data), data)
+
+
+class Sender:
+    """A server in a thread of its own that notes when each token left."""
+
+    def __init__(self, groups: int, tokens: int) -> None:
+        self._groups, self._tokens = groups, tokens
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self._listening.settimeout(30)
+        self.url = f"http://127.0.0.1:{self._listening.getsockname()[1]}"
+        self.times: list[tuple[float, float]] = []
+        self.go, self.sent = threading.Semaphore(0), threading.Semaphore(0)
+        self._thread = threading.Thread(target=self._serve)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        with self._listening, self._listening.accept()[0] as sock:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            sock.recv(65536)
+            sock.sendall(HEAD)
+            for _ in range(self._groups):
+                self.go.acquire(timeout=30)
+                for _ in range(self._tokens):
+                    time.sleep(0.005)
+                    before = time.monotonic()
+                    sock.sendall(chunk(TOKEN))
+                    self.times.append((before, time.monotonic()))
+                self.sent.release()
+            sock.sendall(chunk(END) + b"0\r\n\r\n")
+
+    def join(self) -> None:
+        self._thread.join(30)
+
+
+class Late:
+    """What a client that reads each group of tokens a tenth of a second late made of them."""
+
+    def __init__(self, groups: int, tokens: int) -> None:
+        self.groups, self.tokens = groups, tokens
+        self.stamps: list[float] = []
+        self.read_at: list[float] = []
+
+    async def _until(self, count: int) -> None:
+        async with asyncio.timeout(30):
+            while len(self.stamps) < count:  # noqa: ASYNC110 - as few turns of the loop as can be
+                await asyncio.sleep(0)
+
+    async def run(self) -> Late:
+        clock = KernelClock()
+        transport = HttptoolsTransport(EgressRules.loopback(), kernel_clock=clock)
+        server = Sender(self.groups, self.tokens)
+        client = Ask(transport).client(server.url)
+        asking = asyncio.ensure_future(
+            client.complete(_request(), QUICK, on_tokens=lambda at, _: self.stamps.append(at))
+        )
+        await asyncio.sleep(0.05)
+        for group in range(self.groups):
+            server.go.release()
+            server.sent.acquire(timeout=30)  # this blocks the event loop: nothing is read
+            threading.Event().wait(0.1)
+            self.read_at.append(time.monotonic())
+            await self._until((group + 1) * self.tokens)
+        self.answer = await asking
+        await transport.close()
+        server.join()
+        self.times = server.times
+        found = transport.receive_lag()
+        assert found is not None
+        self.lag = found
+        return self
+
+
+async def test_tokens_that_are_read_long_after_they_came_have_the_times_at_which_they_came() -> (
+    None
+):
+    late = await Late(groups=5, tokens=1).run()
+    assert late.answer.outcome.success
+    assert len(late.stamps) == len(late.times) == 5
+    error = late.lag.offset_error + 1e-4
+    for at, (before, after), read_at in zip(late.stamps, late.times, late.read_at, strict=True):
+        assert before - error <= at <= after + 0.02
+        assert at < read_at - 0.07  # so it is not the time of the reading
+    assert (late.lag.lag.percentile(99) or 0.0) > 0.09
+    assert (late.lag.steps, late.lag.unstamped) == (0, 0)
+
+
+async def test_tokens_that_waited_together_are_timed_between_their_coming_and_the_lasts() -> None:
+    """The kernel joins what waits, so it may know only the last one's time; it is never early."""
+    late = await Late(groups=1, tokens=10).run()
+    assert late.answer.outcome.success
+    error = late.lag.offset_error + 1e-4
+    last = late.times[-1][1]
+    for at, (before, _) in zip(late.stamps, late.times, strict=True):
+        assert before - error <= at <= last + 0.02
+    assert late.stamps == sorted(late.stamps)
+    assert late.stamps[-1] < late.read_at[0] - 0.07
+
+
+def _request() -> object:
+    from engines.request import CompletionRequest
+
+    return CompletionRequest("Hi", 8)
+
+
+class Clocks:
+    """A monotonic and a wall clock that a test moves; each reading takes ``cost`` ns."""
+
+    def __init__(self, *, cost: int = 0) -> None:
+        self.monotonic, self.ahead, self._cost = 5 * SECOND, 1_700_000_000 * SECOND, cost
+
+    def read_monotonic(self) -> int:
+        self.monotonic += self._cost
+        return self.monotonic
+
+    def read_wall(self) -> int:
+        self.monotonic += self._cost
+        return self.monotonic + self.ahead
+
+    def stamp(self) -> list[tuple[int, int, bytes]]:
+        seconds, nanoseconds = divmod(self.monotonic + self.ahead, SECOND)
+        return [(socket.SOL_SOCKET, SO_TIMESTAMPNS, struct.pack("@ll", seconds, nanoseconds))]
+
+
+@given(cost=st.integers(0, 10_000))
+def test_the_offset_is_wrong_by_no_more_than_it_says(cost: int) -> None:
+    clocks = Clocks(cost=cost)
+    offset = Offset.sampled(clocks.read_monotonic, clocks.read_wall)
+    assert abs(offset.value + clocks.ahead) <= offset.error
+    assert offset.error <= cost + 1
+
+
+def test_a_stamp_becomes_monotonic_and_its_age_is_the_lag() -> None:
+    clocks = Clocks()
+    clock = KernelClock(clocks.read_monotonic, clocks.read_wall)
+    stamp, at = clocks.stamp(), clocks.monotonic / SECOND
+    clocks.monotonic += SECOND // 10
+    assert clock.arrived(stamp, 0.0) == pytest.approx(at, abs=1e-6)
+    assert clock.lag().lag.percentile(50) == pytest.approx(0.1, rel=1e-3)
+
+
+def test_a_stamp_is_never_before_what_came_before_it_nor_after_now() -> None:
+    clocks = Clocks()
+    clock = KernelClock(clocks.read_monotonic, clocks.read_wall)
+    early = clocks.stamp()
+    clocks.monotonic += SECOND // 10
+    assert clock.arrived(early, 5.09) == 5.09
+    late = clocks.stamp()
+    clocks.monotonic -= SECOND // 20
+    assert clock.arrived(late, 0.0) == pytest.approx(clocks.monotonic / SECOND)
+
+
+def test_a_read_over_a_step_of_the_wall_clock_keeps_its_own_time_and_the_step_is_told() -> None:
+    clocks = Clocks()
+    clock = KernelClock(clocks.read_monotonic, clocks.read_wall)
+    before = clocks.stamp()
+    clocks.monotonic += int((RENEW_AFTER + 0.1) * SECOND)
+    clocks.ahead -= 3_600 * SECOND
+    assert clock.arrived(before, 0.0) == pytest.approx(clocks.monotonic / SECOND)
+    assert (clock.lag().steps, clock.lag().unstamped) == (1, 1)
+    after, at = clocks.stamp(), clocks.monotonic / SECOND
+    clocks.monotonic += SECOND // 100
+    assert clock.arrived(after, 0.0) == pytest.approx(at, abs=1e-6)
+
+
+@given(st.lists(st.sampled_from([b"\n", b"\r\n", b"data: x", b"\n\n", b"\r\n\r\n"])))
+def test_reads_end_where_events_end_and_leave_nothing(pieces: list[bytes]) -> None:
+    seen = b"".join(pieces)
+    found = list(sizes(seen))
+    assert sum(found) == len(seen)
+    assert all(found)
+    places = [sum(found[: i + 1]) for i in range(len(found) - 1)]
+    assert all(seen[:place].endswith((b"\n\n", b"\n\r\n")) for place in places)
