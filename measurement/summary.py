@@ -13,6 +13,7 @@ from measurement.part import Part
 from measurement.quantiles import Interval
 from measurement.sample import Sample
 from measurement.slo import Slo
+from measurement.steady import Steady
 from measurement.tenants import TenantRow, fairness, rows, worst
 
 
@@ -28,6 +29,17 @@ class Summary:
     little: Little
     warm_up: float
     duration: float
+    detected: Steady | None = None
+    """Where the run became steady by itself, whatever was cut."""
+    automatic: bool = False
+    """Whether that decided the cut."""
+
+    @property
+    def method(self) -> str:
+        """How the cut was chosen: ``auto``, ``seconds`` as given, or ``none``."""
+        if self.automatic:
+            return "auto"
+        return "seconds" if self.warm_up else "none"
 
     def to_json(self) -> dict[str, Any]:
         """The keys of summary.json that are numbers of the run: docs/metrics.md names each."""
@@ -43,8 +55,9 @@ class Summary:
             "fairness": dict(self.fairness),
             "little": self.little.to_json(),
             "cut": {
-                "method": "seconds" if self.warm_up else "none",
+                "method": self.method,
                 "warm_up_s": self.warm_up,
+                "detected": self.detected.to_json() if self.detected else None,
                 "duration_s": self.duration,
                 "requests_cut": self.whole.offered - self.steady.offered,
                 "whole": self.whole.to_json(),

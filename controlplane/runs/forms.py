@@ -22,6 +22,7 @@ from loadtest.scenario import Limits, Scenario
 AS_GIVEN = ("duration_s", "warm_up_s", "drain_s", "seed")
 TIMEOUTS = tuple(info.name for info in describe(Limits))
 SALT = "prompt_salt"
+WARM_UP = "warm_up"
 DEFAULT_PROCESS = "poisson"
 REFERENCES = {
     "endpoint": "endpoint",
@@ -56,6 +57,18 @@ def _number_field(info: FieldInfo, **more: Any) -> forms.Field:
     field.unit = info.unit
     field.widget.attrs |= {"step": "1" if info.kind is int else "any", "inputmode": "decimal"}
     return field
+
+
+def _warm_up_field(info: FieldInfo) -> forms.Field:
+    """Which of the two ways to cut the start; nothing chosen is the first."""
+    choices = [("seconds", _("cut what is given below")), ("auto", _("find where it is steady"))]
+    return forms.ChoiceField(
+        label=_("Warm-up"),
+        choices=choices,
+        initial=info.default,
+        required=False,
+        help_text=_("steady state is found by MSER-5 in flight and in latencies"),
+    )
 
 
 class LaunchForm(forms.Form):
@@ -103,6 +116,8 @@ class LaunchForm(forms.Form):
         for name in AS_GIVEN:
             initial = 60 if name == "duration_s" else infos[name].default
             initial = secrets.randbelow(SEEDS) if name == "seed" else initial
+            if name == "warm_up_s":
+                self.fields[WARM_UP] = _warm_up_field(infos[WARM_UP])
             self.fields[name] = _number_field(infos[name], initial=initial)
         self.fields["seed"].help_text = _("fixes the whole schedule")
         for info in describe(Limits):
@@ -165,6 +180,7 @@ class LaunchForm(forms.Form):
             "arrivals": self._arrivals(),
             "timeouts": _filled(given, TIMEOUTS),
             **_filled(given, (*AS_GIVEN, SALT)),
+            **({WARM_UP: given[WARM_UP]} if given.get(WARM_UP) else {}),
         }
 
     def _arrivals(self) -> dict[str, Any]:
@@ -201,7 +217,7 @@ def _filled(given: Mapping[str, Any], names: Any) -> dict[str, Any]:
 
 def initial_from(query: Mapping[str, str]) -> dict[str, str]:
     """What a link to the form may choose beforehand."""
-    known = {*LaunchForm.base_fields, *process_parameters(), *AS_GIVEN, *TIMEOUTS, SALT}
+    known = {*LaunchForm.base_fields, *process_parameters(), *AS_GIVEN, *TIMEOUTS, WARM_UP, SALT}
     return {name: query[name] for name in query if name in known}
 
 
@@ -217,6 +233,6 @@ def choices_of(run: Run) -> dict[str, Any]:
         **{
             name: value for name, value in scenario.get("arrivals", {}).items() if value is not None
         },
-        **_filled(scenario, (*AS_GIVEN, SALT)),
+        **_filled(scenario, (*AS_GIVEN, WARM_UP, SALT)),
         **_filled(scenario.get("timeouts", {}), TIMEOUTS),
     }

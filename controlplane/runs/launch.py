@@ -31,7 +31,16 @@ REFERENCES = ("endpoint", "policy", "workload", "slo")
 SHADOW = "shadow"
 """A reference that changes no number, so whatever only judges goes without it."""
 OPTIONAL = ("slo", SHADOW)
-PASSED_ON = ("arrivals", "duration_s", "warm_up_s", "drain_s", "timeouts", "seed", "prompt_salt")
+PASSED_ON = (
+    "arrivals",
+    "duration_s",
+    "warm_up",
+    "warm_up_s",
+    "drain_s",
+    "timeouts",
+    "seed",
+    "prompt_salt",
+)
 """Fields of the scenario that a request may set as they are."""
 SEEDS = 2**31
 """A seed that nobody chose is drawn below this."""

@@ -10,6 +10,7 @@ from loadtest.printable import printable
 from loadtest.reports.base import report
 from loadtest.shadow_rules import sentences
 from measurement.quantiles import Quantiles
+from measurement.steady import METHOD
 
 _LATENCIES = (
     ("TTFT, from intended start", "ttft_ms"),
@@ -41,6 +42,7 @@ class Table:
             *_latencies(conclusion),
             "",
             *_rates(conclusion),
+            *_cut(conclusion),
             *_tenants(conclusion),
             *_shadow(conclusion),
             *(f"Note: {note}" for note in (*conclusion.notes, *conclusion.verdict.warnings)),
@@ -121,6 +123,23 @@ def _rates(conclusion: Conclusion) -> list[str]:
         cpu = "" if seen.cpu_share is None else f"at {100 * seen.cpu_share:.0f} % CPU"
         rows.append(_row("client's loop lag P99", f"{lag:.1f} ms", cpu))
     return rows
+
+
+def _cut(conclusion: Conclusion) -> list[str]:
+    """What was cut and why; and where a start was found that nobody cut."""
+    summary = conclusion.summary
+    found = summary.detected
+    if summary.automatic and found is not None:
+        cut = f"{summary.warm_up:g} s"
+        return [_row("warm-up cut", cut, ""), *_wrapped(f"{METHOD}: {found.because}")]
+    rows = [_row("warm-up cut", f"{summary.warm_up:g} s", "as given")] if summary.warm_up else []
+    if found is not None and found.cut is not None and found.cut > summary.warm_up:
+        rows += _wrapped(f"{METHOD} would have {found.because}; --warm-up auto does")
+    return rows
+
+
+def _wrapped(text: str) -> list[str]:
+    return [f"  {line}" for line in textwrap.wrap(text, _WIDTH - 2)]
 
 
 def _tenants(conclusion: Conclusion) -> list[str]:
