@@ -9,6 +9,7 @@ from typing import Any
 from measurement.latencies import intervals
 from measurement.little import Little
 from measurement.little import check as check_little
+from measurement.moments import Moments
 from measurement.part import Part
 from measurement.quantiles import Interval
 from measurement.sample import Sample
@@ -27,6 +28,7 @@ class Summary:
     tenants: tuple[TenantRow, ...]
     fairness: Mapping[str, float | None]
     little: Little
+    moments: Moments
     warm_up: float
     duration: float
     detected: Steady | None = None
@@ -54,6 +56,7 @@ class Summary:
             "worst_tenant": lowest.tenant if lowest is not None else None,
             "fairness": dict(self.fairness),
             "little": self.little.to_json(),
+            "moments": self.moments.to_json(),
             "cut": {
                 "method": self.method,
                 "warm_up_s": self.warm_up,
@@ -91,6 +94,7 @@ def summarise(
         tenants=found,
         fairness=fairness(found, weights),
         little=check_little(ordered, start=warm_up, end=duration, counted=counted_in_flight),
+        moments=Moments.of(kept),
         warm_up=warm_up,
         duration=duration,
     )
