@@ -22,7 +22,6 @@ class Observed:
     """P95 of TTFT from the intended start; of E2E where nothing was streamed."""
     goodput: float | None = None
     moments: Moments | None = None
-    note: str = ""
 
     @classmethod
     def of_summary(cls, summary: Mapping[str, Any]) -> Self | None:
@@ -59,7 +58,22 @@ class Observed:
             "in_flight": self.in_flight,
             "latency_s": self.latency,
             "goodput_rps": self.goodput,
+            "moments": self.moments.to_json() if self.moments else None,
         }
+
+    @classmethod
+    def from_json(cls, given: Mapping[str, Any]) -> Self:
+        """What ``to_json`` gave."""
+        moments = given["moments"]
+        return cls(
+            rate=given["rate"],
+            served=given["served"],
+            attainment=given["attainment"],
+            in_flight=given["in_flight"],
+            latency=given["latency_s"],
+            goodput=given["goodput_rps"],
+            moments=Moments.from_json(moments) if moments else None,
+        )
 
 
 def _seconds(summary: Mapping[str, Any], name: str) -> float | None:
