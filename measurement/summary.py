@@ -6,12 +6,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from measurement.bands import BandRow
+from measurement.bands import rows as band_rows
 from measurement.latencies import intervals
 from measurement.little import Little
 from measurement.little import check as check_little
 from measurement.moments import Moments
 from measurement.part import Part
 from measurement.quantiles import Interval
+from measurement.run_budget import RunBudget
 from measurement.sample import Sample
 from measurement.slo import Slo
 from measurement.steady import Steady
@@ -29,6 +32,8 @@ class Summary:
     fairness: Mapping[str, float | None]
     little: Little
     moments: Moments
+    bands: tuple[BandRow, ...]
+    budget: RunBudget | None
     warm_up: float
     duration: float
     detected: Steady | None = None
@@ -53,6 +58,8 @@ class Summary:
                 for name, row in self.intervals.items()
             },
             "tenants": [row.to_json() for row in self.tenants],
+            "bands": [row.to_json() for row in self.bands],
+            "budget": self.budget.to_json() if self.budget else None,
             "worst_tenant": lowest.tenant if lowest is not None else None,
             "fairness": dict(self.fairness),
             "little": self.little.to_json(),
@@ -95,6 +102,8 @@ def summarise(
         fairness=fairness(found, weights),
         little=check_little(ordered, start=warm_up, end=duration, counted=counted_in_flight),
         moments=Moments.of(kept),
+        bands=band_rows(kept, slo),
+        budget=RunBudget.of(steady.joint, slo.target) if slo else None,
         warm_up=warm_up,
         duration=duration,
     )
