@@ -1,0 +1,1 @@
+"""What ``headway compare`` is made of."""
