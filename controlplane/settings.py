@@ -52,6 +52,7 @@ INSTALLED_APPS = [
     "controlplane.catalogue",
     "controlplane.runs",
     "controlplane.gates",
+    "controlplane.history",
     "controlplane.dashboard",
     "controlplane.api",
 ]

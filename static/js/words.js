@@ -42,6 +42,7 @@ const english = {
   rate: "Rate", requestsPerSecond: "requests per second", scheduled: "Scheduled", bucket: "Tokens", andMore: "{low} and more",
   promptTokens: "Prompt length", outputTokens: "Output length", requests: "Requests", tokens: "tokens",
   statusChanged: "{word}, {state}. {because}",
+  run: "Run", load: "Load",
 };
 
 /** @returns {Record<string, string>} */
