@@ -13,6 +13,7 @@ from controlplane.teams import views as teams
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("controlplane.dashboard.urls")),
     path("runs/", include("controlplane.runs.urls")),
+    path("capacity/", include("controlplane.capacity.urls")),
     path("history/", include("controlplane.history.urls")),
     path("gates/", include("controlplane.gates.urls")),
     path("sign-in/", teams.SignIn.as_view(), name="login"),

@@ -94,9 +94,7 @@ def _split(
     yield from _split(distances, start + at, end, alpha, rng)
 
 
-def _chance(
-    part: Matrix, strength: float, alpha: float, rng: np.random.Generator
-) -> float | None:
+def _chance(part: Matrix, strength: float, alpha: float, rng: np.random.Generator) -> float | None:
     """The permutation p-value; None as soon as it is sure to be over ``alpha``."""
     better, most = 0, math.floor(alpha * (PERMUTATIONS + 1)) - 1
     for _ in range(PERMUTATIONS):
