@@ -7,6 +7,7 @@ PORT   ?= 8000
 DATA   ?= var
 BIND   ?= 127.0.0.1
 ENGINE ?= simulated
+TRAFFIC ?= yes
 
 # What is installed is named by a stamp file; it is made again when its lock changes.
 ENV_server    := $(VENV)/.installed-server
@@ -19,18 +20,21 @@ else
 UP_ENV := $(ENV_server)
 endif
 
+# With PYTEST_ARGS one of the two passes may have nothing to run, which pytest calls 5.
+NOTHING_ASKED := [ $$? -eq 5 -a -n "$(PYTEST_ARGS)" ]
+
 .PHONY: help up test check lint types contracts pytest format lock schema clean
 
 help:
 	@echo "make up      install, start everything on this machine, open on a running load test"
-	@echo "             PORT=$(PORT) DATA=$(DATA) BIND=$(BIND) ENGINE=simulated|llamacpp"
+	@echo "             PORT=$(PORT) DATA=$(DATA) BIND=$(BIND) ENGINE=simulated|llamacpp TRAFFIC=yes|no"
 	@echo "make test    install what tests need, then lint, types, contracts and all tests"
 	@echo "make check   lint, types and contracts only"
 	@echo "make format  let the formatter have its way"
 	@echo "make lock    resolve the dependencies anew into requirements/"
 
 up: $(UP_ENV)
-	@exec $(BIN)/python -m headway up --port $(PORT) --bind $(BIND) --data-dir $(DATA) --engine $(ENGINE)
+	@exec $(BIN)/python -m headway up --port $(PORT) --bind $(BIND) --data-dir $(DATA) --engine $(ENGINE) $(if $(filter no,$(TRAFFIC)),--no-traffic)
 
 test: check pytest
 
@@ -46,8 +50,10 @@ types: $(ENV_dev)
 contracts: $(ENV_dev)
 	$(BIN)/lint-imports
 
+# What measures real time runs alone; arithmetic and rows before it, one process a core.
 pytest: $(ENV_dev)
-	$(BIN)/pytest $(PYTEST_ARGS)
+	$(BIN)/pytest -m "not alone" -n 2 --dist worksteal $(PYTEST_ARGS) || $(NOTHING_ASKED)
+	$(BIN)/pytest -m alone $(PYTEST_ARGS) || $(NOTHING_ASKED)
 
 format: $(ENV_dev)
 	$(BIN)/ruff format .

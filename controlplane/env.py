@@ -98,6 +98,12 @@ def directory(text: str) -> Path:
     return path
 
 
+def seconds(text: str) -> int:
+    if not text.isascii() or not text.isdecimal() or not 600 <= int(text) <= 31_536_000:
+        raise ValueError(f"{text!r} is no whole number of seconds from 600 to 31536000")
+    return int(text)
+
+
 def seal_keys(text: str) -> dict[str, bytes]:
     """``id:base64,id:base64``; the first seals, all of them open."""
     keys: dict[str, bytes] = {}
@@ -193,6 +199,13 @@ VARIABLES = (
         "Which addresses this server may call: loopback, public, and networks by name.",
         default="public",
         embedded="loopback,public",
+    ),
+    Variable(
+        "HEADWAY_GATEWAY_HISTORY_S",
+        seconds,
+        "86400",
+        "Seconds for which gateways' windows and decisions are kept; blocks of canaries stay.",
+        default="21600",
     ),
     Variable(
         "HEADWAY_BEHIND_PROXY",

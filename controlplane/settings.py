@@ -32,6 +32,7 @@ if not SEAL_KEYS:
 # Where it runs, and what it may reach.
 DATA_DIR: Path = ENV["HEADWAY_DATA_DIR"]
 EGRESS: tuple[str, ...] = ENV["HEADWAY_EGRESS"]
+GATEWAY_HISTORY_S: int = ENV["HEADWAY_GATEWAY_HISTORY_S"]
 ALLOWED_HOSTS: list[str] = ENV["ALLOWED_HOSTS"]
 ROOT_URLCONF = "controlplane.urls"
 ASGI_APPLICATION = "controlplane.asgi.application"
@@ -53,6 +54,9 @@ INSTALLED_APPS = [
     "controlplane.runs",
     "controlplane.gates",
     "controlplane.history",
+    "controlplane.comparisons",
+    "controlplane.gateways",
+    "controlplane.rollouts",
     "controlplane.dashboard",
     "controlplane.api",
 ]
@@ -82,6 +86,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "controlplane.rollouts.context.approvals",
             ],
         },
     }
@@ -128,6 +133,10 @@ CHANNEL_LAYERS = {
 }
 if REDIS_URL.startswith("memory:"):
     CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
+
+# What `end_runs` stops: modules with stop_all() and any_live(). The watchdog's sweeps register
+# themselves; see controlplane.sweeping.
+SUPERVISED = ["controlplane.runs.services", "controlplane.comparisons.services"]
 
 # People.
 AUTH_USER_MODEL = "teams.User"

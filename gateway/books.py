@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gateway.assignment import Arm
+from gateway.criteria import count_into, to_json
 from gateway.routing import Place
+from measurement.comparison.block import Count
 from measurement.sample import Sample
 from measurement.slo import Judgement, Slo, judge
 from measurement.window import Window, WindowFold
@@ -79,6 +81,10 @@ class BlockCount:
     washed_out: int = 0
     bad: Counter[str] = field(default_factory=Counter)
     outcomes: Counter[str] = field(default_factory=Counter)
+    counts: dict[str, Count] = field(default_factory=dict)
+    """By criterion of the comparison."""
+    canary: str = ""
+    """Hash of the comparison that the block is of."""
     revision: int = 0
     dirty: bool = True
     last: float = 0.0
@@ -86,6 +92,7 @@ class BlockCount:
     def to_json(self) -> dict[str, Any]:
         """As telemetry sends it; ``pending`` follows from the rest."""
         return {
+            "canary": self.canary,
             "block": self.block,
             "lane": self.lane,
             "arm": str(self.arm),
@@ -99,6 +106,7 @@ class BlockCount:
             "washed_out": self.washed_out,
             "bad": dict(self.bad),
             "outcomes": dict(self.outcomes),
+            "counts": to_json(self.counts),
         }
 
 
@@ -108,7 +116,7 @@ class Books:
     def __init__(self, slo: Slo | None) -> None:
         self.judge_by(slo)
         self.accounts: dict[Key, Account] = {}
-        self.blocks: dict[tuple[int, str, str], BlockCount] = {}
+        self.blocks: dict[tuple[str, int, str, str], BlockCount] = {}
         self.outcomes: Counter[tuple[str, str, str]] = Counter()
         """By tenant, arm and outcome."""
         self.judged: Counter[tuple[str, str, str]] = Counter()
@@ -152,7 +160,9 @@ class Books:
         self.tokens[tenant, "input"] += sample.prompt_tokens or 0
         self.tokens[tenant, "output"] += sample.output_tokens or 0
         if place.block is not None and not place.washed_out:
-            _resolve(self._count(place, account.last), sample, judgement)
+            count = self._count(place, account.last)
+            _resolve(count, sample, judgement)
+            count_into(count.counts, sample, account.fold.slo, place.criteria)
 
     def changed(self, now: float) -> list[tuple[Key, Window]]:
         """Windows that closed or were revised since the last call; nothing for idle tenants."""
@@ -183,11 +193,12 @@ class Books:
 
     def _count(self, place: Place, at: float) -> BlockCount:
         assert place.block is not None  # noqa: S101 - asked only of compared requests
-        key = (place.block, place.lane.name, place.policy.sha256)
+        key = (place.canary, place.block, place.lane.name, place.policy.sha256)
         count = self.blocks.get(key)
         if count is None:
             policy = place.policy.sha256
             count = BlockCount(place.block, place.lane.name, place.arm, policy)
+            count.canary = place.canary
             self.blocks[key] = count
         count.dirty = True
         count.last = at

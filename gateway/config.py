@@ -42,12 +42,11 @@ class GatewayConfig:
     timeouts: UpstreamTimeouts
     limits: ClientLimits
     canary: CanaryConfig | None
+    shadow: str | None = None
+    """Hash of a version that decides beside the serving one, and is not obeyed."""
 
     def to_document(self) -> dict[str, Any]:
         """The document with every default written out."""
-        canary = None if self.canary is None else dataclasses.asdict(self.canary)
-        if canary is not None:
-            canary["lanes"] = list(canary["lanes"])
         return {
             "apiVersion": API_VERSION,
             "kind": KIND,
@@ -72,7 +71,8 @@ class GatewayConfig:
             "queue": dataclasses.asdict(self.queue),
             "timeouts": dataclasses.asdict(self.timeouts),
             "limits": dataclasses.asdict(self.limits),
-            "canary": canary,
+            "canary": None if self.canary is None else self.canary.to_document(),
+            "shadow": self.shadow,
         }
 
     @cached_property

@@ -39,20 +39,25 @@ def _anonymous(config: GatewayConfig) -> Iterator[Problem]:
     known = [tenant.name for tenant in config.tenants]
     if config.anonymous and config.anonymous not in known:
         yield Problem("anonymous", config.anonymous, f"is no tenant; known: {', '.join(known)}")
-    if not config.anonymous and not any(tenant.keys for tenant in config.tenants):
-        message = "hold no key and anonymous is empty: every request would be refused"
+    if not config.anonymous and not config.tenants:
+        # One that is listed without a key has had its last one revoked: that must take effect.
+        message = "are none and anonymous is empty: every request would be refused"
         yield Problem("tenants", "…", message)
 
 
 def _versions(config: GatewayConfig) -> Iterator[Problem]:
     if config.active not in config.policies:
         yield Problem("active", config.active, "is none of the policies' hashes")
-    if config.canary is not None and config.canary.candidate not in config.policies:
-        message = "is none of the policies' hashes"
-        yield Problem("canary.candidate", config.canary.candidate, message)
+    candidate = None if config.canary is None else config.canary.candidate
+    for path, version in (("canary.candidate", candidate), ("shadow", config.shadow)):
+        if version is None:
+            continue
+        if version not in config.policies:
+            yield Problem(path, version, "is none of the policies' hashes")
+        yield from _difference(config, version, path)
 
 
-def _difference(config: GatewayConfig, candidate: str) -> Iterator[Problem]:
+def _difference(config: GatewayConfig, candidate: str, path: str) -> Iterator[Problem]:
     """A candidate that acts as the active version does would gather evidence for nothing."""
     both = [config.policies.get(name) for name in (config.active, candidate)]
     if any(policy is None for policy in both):
@@ -61,14 +66,13 @@ def _difference(config: GatewayConfig, candidate: str) -> Iterator[Problem]:
     if one == other:
         points = " or ".join(ENFORCED)
         message = f"differs from the active version at no point that acts here: {points}"
-        yield Problem("canary.candidate", candidate, message)
+        yield Problem(path, candidate, message)
 
 
 def _canary(config: GatewayConfig) -> Iterator[Problem]:
     canary = config.canary
     if canary is None:
         return
-    yield from _difference(config, canary.candidate)
     lanes = {lane.name: lane for lane in config.lanes}
     missing = [name for name in canary.pair if name not in lanes]
     if missing:

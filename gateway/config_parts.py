@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from dataclasses import dataclass
+from typing import Any
 
+from documents import canonical
 from documents.fields import parameter
 from documents.problem import DocumentError, Problem
 from engines.target import Target
+from gateway.criteria import CriterionConfig, read_criteria
 
 SLUG = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 SLUG_RULE = "must be 1 to 63 small letters, digits and hyphens, a letter or digit at both ends"
@@ -128,6 +132,7 @@ class CanaryConfig:
         unit="of requests",
         help="share of each of the two lanes; what is left over goes to the other lanes",
     )
+    criteria: object = parameter(default=(), help="by what each block's requests are counted")
 
     def __post_init__(self) -> None:
         problems = digest_problems("candidate", self.candidate)
@@ -137,9 +142,29 @@ class CanaryConfig:
         pair = _pair(self.lanes)
         if pair is None:
             problems.append(Problem("lanes", self.lanes, "must be the names of two lanes"))
+        try:
+            object.__setattr__(self, "criteria", read_criteria(self.criteria))
+        except DocumentError as error:
+            problems.extend(error.problems)
         if problems:
             raise DocumentError(problems)
         object.__setattr__(self, "lanes", pair)
+
+    @property
+    def counted(self) -> tuple[CriterionConfig, ...]:
+        """The criteria, read."""
+        return read_criteria(self.criteria)
+
+    def to_document(self) -> dict[str, Any]:
+        """The mapping, every default written out."""
+        own = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        criteria = [one.to_document() for one in self.counted]
+        return {**own, "lanes": list(self.pair), "criteria": criteria}
+
+    @property
+    def sha256(self) -> str:
+        """What names this comparison: another one counts its blocks from 0 anew."""
+        return canonical.sha256(self.to_document())
 
     @property
     def pair(self) -> tuple[str, str]:

@@ -48,6 +48,7 @@ class _Head:
     timeouts: object = parameter(default_factory=dict)
     limits: object = parameter(default_factory=dict)
     canary: object = parameter(default=None)
+    shadow: object = parameter(default=None)
 
 
 def parse(given: object) -> GatewayConfig:
@@ -69,6 +70,7 @@ def parse(given: object) -> GatewayConfig:
         timeouts=read.part(UpstreamTimeouts, head.timeouts, "timeouts"),
         limits=read.part(ClientLimits, head.limits, "limits"),
         canary=None if head.canary is None else read.part(CanaryConfig, head.canary, "canary"),
+        shadow=None if head.shadow is None else read.one(_digest, head.shadow, "shadow"),
     )
     if not faults:
         faults.extend(faults_between(found))
@@ -102,6 +104,13 @@ class _Reader:
             return ()
         made = (self.one(parser, item, f"{path}.{place}") for place, item in enumerate(given))
         return tuple(item for item in made if item is not None)
+
+
+def _digest(given: object, path: str) -> str:
+    problems = digest_problems(path, given)
+    if problems:
+        raise DocumentError(problems)
+    return str(given)
 
 
 def _slo(given: object, path: str) -> Slo:

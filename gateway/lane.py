@@ -12,6 +12,7 @@ from gateway.drain import Drain
 from gateway.engine import Engine, Means
 from gateway.errors import Refusal
 from gateway.lane_limiter import LaneLimiter
+from gateway.lane_shadow import LaneShadow
 from gateway.promises import Promises
 from schedulers.concurrency.base import LIMIT_CEILING, ConcurrencyLaw, OutcomeKind, laws
 from schedulers.decision import Decision
@@ -44,9 +45,14 @@ class Lane:
         self._clock = means.clock
         self.engines = [Engine(endpoint, means) for endpoint in config.endpoints]
         self.decisions: deque[Decision] = deque(maxlen=KEPT_DECISIONS)
+        self.shadow = LaneShadow(means.clock)
         self.policy = policy
         self.limiter = LaneLimiter(
-            policy.sha256, _law(policy), means.clock, on_decision=self.decisions.append
+            policy.sha256,
+            _law(policy),
+            means.clock,
+            on_decision=self.decisions.append,
+            observers=(self.shadow,),
         )
         self._drain = Drain()
         self._promises = Promises(means.rng)
@@ -123,6 +129,10 @@ class Lane:
         """From now on this version decides; whoever waits or is in flight stays."""
         self.policy = policy
         self.limiter.adopt(policy.sha256, _law(policy))
+
+    def shade(self, policy: Policy | None) -> None:
+        """Let this version decide beside the serving one, or none."""
+        self.shadow.run(policy, None if policy is None else _law(policy))
 
     def configure(self, config: LaneConfig, rules: QueueRules) -> None:
         """Another list of engines, another bound; engines that stay keep their connections."""

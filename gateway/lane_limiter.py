@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from schedulers.concurrency.base import ConcurrencyLaw, OutcomeKind
 from schedulers.decision import Decision
-from schedulers.runtime.limiter import Limiter, Permit
+from schedulers.runtime.limiter import Limiter, Observer, Permit
 
 
 @dataclass(slots=True, eq=False)
@@ -39,8 +39,9 @@ class LaneLimiter(Limiter):
         *,
         cost_clock: Callable[[], float] | None = None,
         on_decision: Callable[[Decision], None] | None = None,
+        observers: Sequence[Observer] = (),
     ) -> None:
-        super().__init__(law, clock, cost_clock, on_decision)
+        super().__init__(law, clock, cost_clock, on_decision, observers)
         self.version = version
         self._term = 0
         self._kept: dict[str, _Kept] = {}
@@ -97,4 +98,6 @@ class LaneLimiter(Limiter):
     def _grant(self, now: float) -> Permit:
         self._granted += 1
         self.in_flight += 1
+        for observer in self._observers:
+            observer.granted(self.in_flight)
         return LanePermit(self._granted, now, self.in_flight, term=self._term)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from gateway.assignment import Arm, Canary
 from gateway.config import GatewayConfig
+from gateway.criteria import CriterionConfig
 from gateway.engine import Means
 from gateway.lane import Lane
 from schedulers.document import Policy
@@ -24,6 +25,9 @@ class Place:
     policy: Policy
     block: int | None = None
     washed_out: bool = False
+    canary: str = ""
+    """Hash of the comparison that it is counted in."""
+    criteria: tuple[CriterionConfig, ...] = ()
 
 
 class Router:
@@ -40,9 +44,14 @@ class Router:
         self.lanes = {
             lane.name: Lane(lane, config.policy, config.queue, means) for lane in config.lanes
         }
-        self._canary = _canary(config)
+        self._take(config)
         self._arms: dict[str, Arm] = {}
         self.settle(self._clock())
+
+    @property
+    def canary(self) -> str | None:
+        """Hash of the comparison that is configured, None without one."""
+        return self._counted[0] or None
 
     @property
     def block(self) -> int | None:
@@ -61,7 +70,7 @@ class Router:
         arm = self._arms[lane.name]
         washed_out = self._canary.washed_out(at, self._block)
         block = self._block if arm is not Arm.REST else None
-        return Place(lane, arm, lane.policy, block, washed_out)
+        return Place(lane, arm, lane.policy, block, washed_out, *self._counted)
 
     def arm_of(self, lane: Lane) -> Arm:
         """What a lane runs now."""
@@ -89,11 +98,21 @@ class Router:
             for engine in self.lanes[name].engines:
                 engine.pool.retire()
         self.lanes = lanes
-        self._canary = _canary(config)
+        self._take(config)
         self._block = self._block_at(self._clock())
         self._swap()
         for lane in lanes.values():
             lane.limiter.forget(but=frozenset(config.policies))
+
+    def _take(self, config: GatewayConfig) -> None:
+        """What beside the lanes themselves follows from a configuration."""
+        self._canary = _canary(config)
+        self._counted: tuple[str, tuple[CriterionConfig, ...]] = ("", ())
+        if config.canary is not None:
+            self._counted = (config.canary.sha256, config.canary.counted)
+        shadow = None if config.shadow is None else config.policies[config.shadow]
+        for lane in self.lanes.values():
+            lane.shade(shadow)
 
     def _swap(self) -> None:
         self._arms = {}

@@ -16,9 +16,11 @@ from gateway.config_checks import ENFORCED
 from gateway.control_plane import ControlPlane, Unreachable
 from gateway.engine import Engine
 from gateway.lane import Lane
+from gateway.lane_shadow import report_json
 from gateway.policy_feed import PolicyFeed
 from gateway.routing import Router
 from gateway.spool import Spool
+from schedulers.runtime.shadow import ShadowReport
 
 API_VERSION = "headway/v1"
 KIND = "GatewayTelemetry"
@@ -76,9 +78,12 @@ class Telemetry:
             ],
             "blocks": [count.to_json() for count in self._books.changed_blocks(now)],
             "lanes": [self._lane(lane) for lane in self._router.lanes.values()],
+            "canary": self._router.canary,
+            "shadow": self._shadows(),
             "decisions": self._decisions(),
             "faults": self._faults(),
             "dropped": self._spool.dropped,
+            "last": last,
         }
         self._spool.add(msgspec.json.encode(batch))
 
@@ -142,8 +147,25 @@ class Telemetry:
         for lane in self._router.lanes.values():
             while lane.decisions:
                 decision = lane.decisions.popleft().to_json()
-                said.append({"lane": lane.name, **decision})
+                said.append({"lane": lane.name, "shadow": False, **decision})
+            while lane.shadow.decisions:
+                decision = lane.shadow.decisions.popleft().to_json()
+                said.append({"lane": lane.name, "shadow": True, **decision})
         return said
+
+    def _shadows(self) -> list[dict[str, Any]]:
+        """One report a lane; of a shadow that failed, why."""
+        return [
+            {
+                "lane": lane.name,
+                "policy": lane.shadow.policy.sha256,
+                "report": report_json(lane.shadow.report or ShadowReport()),
+                "deciding_seconds": lane.shadow.deciding_seconds,
+                "fault": lane.shadow.fault or None,
+            }
+            for lane in self._router.lanes.values()
+            if lane.shadow.policy is not None
+        ]
 
     def _faults(self) -> list[dict[str, Any]]:
         if self._feed is None:

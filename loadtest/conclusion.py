@@ -47,6 +47,8 @@ class Seen:
     policy: Mapping[str, Any] = field(default_factory=dict)
     signals: Mapping[str, Any] = field(default_factory=dict)
     shadow: ShadowReport | None = None
+    model: Mapping[str, Any] = field(default_factory=dict)
+    """What stood in for the engine, and how far off it is; empty where a real one answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +121,7 @@ def conclude(
         validity,
         verdict,
         seen,
-        _notes(samples, status, steady if automatic else None),
+        (*_labels(seen), *_notes(samples, status, steady if automatic else None)),
         _first_errors(samples),
     )
 
@@ -147,6 +149,8 @@ def _expected(scenario: Scenario, facts: Facts) -> Expected | None:
     if not isinstance(process, OpenLoop) or facts.slice_of > 1:
         return None
     dispersion = process.dispersion()
+    if math.isnan(dispersion):  # a trace promises nothing but itself
+        return None
     return Expected(cv=math.sqrt(dispersion), dispersion=dispersion)
 
 
@@ -165,6 +169,12 @@ def _first_errors(samples: Sequence[Sample]) -> dict[str, str]:
         if not sample.outcome.success:
             found.setdefault(str(sample.outcome), sample.error)
     return found
+
+
+def _labels(seen: Seen) -> tuple[str, ...]:
+    """What the numbers are, where they are no measurement."""
+    label = seen.model.get("label")
+    return (label,) if label else ()
 
 
 def _notes(samples: Sequence[Sample], status: str, steady: Steady | None) -> tuple[str, ...]:

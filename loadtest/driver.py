@@ -9,7 +9,7 @@ sample is handed on.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -25,7 +25,7 @@ from measurement.window import WindowFold
 from schedulers.concurrency.base import OutcomeKind
 from schedulers.runtime.limiter import Limiter
 
-_KINDS = {
+KINDS: Mapping[Outcome, OutcomeKind] = {
     Outcome.OK: OutcomeKind.OK,
     Outcome.TRUNCATED: OutcomeKind.OK,
     Outcome.REJECTED_429: OutcomeKind.REJECTED,
@@ -34,6 +34,7 @@ _KINDS = {
     Outcome.TIMEOUT_IDLE: OutcomeKind.TIMED_OUT,
     Outcome.TIMEOUT_TOTAL: OutcomeKind.TIMED_OUT,
 }
+"""What an outcome says about load; those that are not here failed for other causes."""
 _GIVE_UP_WITHIN = 0.5
 """Seconds that closing every open request may take before its sample is written without it."""
 
@@ -174,7 +175,7 @@ class Driver:
         kind, sample = OutcomeKind.CANCELLED, None
         try:
             sample = await self._send(flight, prompt)
-            kind = _KINDS.get(sample.outcome, OutcomeKind.FAILED)
+            kind = KINDS.get(sample.outcome, OutcomeKind.FAILED)
             return sample
         finally:
             limiter.release(

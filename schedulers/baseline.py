@@ -9,6 +9,7 @@ import math
 from dataclasses import dataclass, replace
 
 from schedulers.cohort import Median, median, surely_above
+from schedulers.longer import longer
 
 POOL = 800
 """The most samples of one limit that are kept."""
@@ -95,6 +96,17 @@ class Baseline:
             lows = (*self.lows, low)[-sense.epochs :]
             return replace(self.afresh(), lows=lows, reserve=(), reserve_low=None)
         return replace(self.afresh(), reserve=reserve, reserve_low=low)
+
+    def retold(self, change: float) -> Baseline:
+        """The same knowledge where each latency is longer by so many seconds."""
+        low = self.reserve_low
+        return replace(
+            self,
+            lows=longer(self.lows, change),
+            reserve=longer(self.reserve, change),
+            reserve_low=None if low is None else longer((low,), change)[0],
+            pooled=longer(self.pooled, change),
+        )
 
     def moved(self, median_now: float, error: float) -> Baseline:
         """What seemed a queue is the new normal."""

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from schedulers.baseline import Reading
 from schedulers.decision import Reason
+from schedulers.longer import longer
 
 PRECISE = 0.1
 """Standard error of a median above which growth does not speed up."""
@@ -83,6 +84,13 @@ class Course:
         """It was no queue: nothing is known of a ceiling, and time was lost."""
         startup = self.trial is not None and self.trial.startup
         return Course(proven=self.proven, startup=startup, calm=self.calm, streak=2)
+
+    def retold(self, change: float) -> Course:
+        """The same course where each latency is longer by so many seconds."""
+        if self.trial is None:
+            return self
+        (value,) = longer((self.trial.value,), change)
+        return replace(self, trial=replace(self.trial, value=value))
 
     def grown(self) -> Course:
         """At a higher limit the last cut can no longer be judged."""

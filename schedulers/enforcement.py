@@ -60,30 +60,27 @@ def _everywhere(
     )
 
 
-_MODEL = (Mode.ENFORCED, "The engine model asks the policy itself.")
-_CLIENT_QUEUE = (
-    Mode.ENFORCED,
-    "Acts on the client's own queue, before a request is sent; the engine's queue is its own.",
-)
-_GATEWAY_QUEUE = (Mode.ENFORCED, "Acts on the gateway's queue, before a request goes upstream.")
-_ENGINE_QUEUE = (
+_NO = Mode.NOT_ENFORCED
+_MODEL_LATER: _Cell = (_NO, "The engine model steps by vLLM's rules and asks no policy yet.")
+_CLIENT_LATER: _Cell = (_NO, "The load driver asks for concurrency only so far.")
+_GATEWAY_LATER: _Cell = (_NO, "The gateway asks for concurrency only so far.")
+_ENGINE_QUEUE: _Cell = (
     Mode.RENDERED,
-    "Written out where the engine has it, such as a queue cap or a scheduling policy.",
+    "`headway policy render` writes what the engine can be told, and what it can't.",
 )
-_INSIDE_FROM_CLIENT = (
-    Mode.NOT_ENFORCED,
+_INSIDE_FROM_CLIENT: _Cell = (
+    _NO,
     "Happens inside the engine, where a client has no say; set it in the engine's configuration.",
 )
-_INSIDE_FROM_GATEWAY = (
-    Mode.NOT_ENFORCED,
+_INSIDE_FROM_GATEWAY: _Cell = (
+    _NO,
     "Happens inside the engine, where a gateway has no say; set it in the engine's configuration.",
 )
-_INSIDE = (Mode.RENDERED, "Written out as the engine's flags and configuration.")
 
 TABLE: Mapping[DecisionPoint, Mapping[Host, _Cell]] = MappingProxyType(
     {
         DecisionPoint.CONCURRENCY: _everywhere(
-            _MODEL,
+            (Mode.ENFORCED, "A simulation holds requests back before they reach the model."),
             (Mode.ENFORCED, "The load driver's limiter holds requests back before they are sent."),
             (Mode.ENFORCED, "The gateway's limiter holds requests back before they go upstream."),
             (
@@ -91,22 +88,23 @@ TABLE: Mapping[DecisionPoint, Mapping[Host, _Cell]] = MappingProxyType(
                 "An engine runs what it is sent; the limit stands before it: gateway or client.",
             ),
         ),
-        DecisionPoint.ADMISSION: _everywhere(_MODEL, _CLIENT_QUEUE, _GATEWAY_QUEUE, _ENGINE_QUEUE),
-        DecisionPoint.ORDERING: _everywhere(_MODEL, _CLIENT_QUEUE, _GATEWAY_QUEUE, _ENGINE_QUEUE),
+        DecisionPoint.ADMISSION: _everywhere(
+            _MODEL_LATER, _CLIENT_LATER, _GATEWAY_LATER, _ENGINE_QUEUE
+        ),
+        DecisionPoint.ORDERING: _everywhere(
+            _MODEL_LATER, _CLIENT_LATER, _GATEWAY_LATER, _ENGINE_QUEUE
+        ),
         DecisionPoint.BATCHING: _everywhere(
-            _MODEL, _INSIDE_FROM_CLIENT, _INSIDE_FROM_GATEWAY, _INSIDE
+            _MODEL_LATER, _INSIDE_FROM_CLIENT, _INSIDE_FROM_GATEWAY, _ENGINE_QUEUE
         ),
         DecisionPoint.PREEMPTION: _everywhere(
-            _MODEL, _INSIDE_FROM_CLIENT, _INSIDE_FROM_GATEWAY, _INSIDE
+            _MODEL_LATER, _INSIDE_FROM_CLIENT, _INSIDE_FROM_GATEWAY, _ENGINE_QUEUE
         ),
         DecisionPoint.RETRY: _everywhere(
-            _MODEL,
-            (Mode.ENFORCED, "The load driver sends again when the policy says so."),
-            (
-                Mode.ENFORCED,
-                "Upstream attempts are the gateway's; to callers it only advertises Retry-After.",
-            ),
-            (Mode.NOT_ENFORCED, "An engine doesn't retry: its callers do."),
+            _MODEL_LATER,
+            (_NO, "The load driver sends each request once: a refusal is a result."),
+            (_NO, "The gateway tries each request once, and tells callers when to come back."),
+            (_NO, "An engine doesn't retry: its callers do."),
         ),
     }
 )

@@ -50,7 +50,7 @@ def schema() -> dict[str, Any]:
 
     It can't compare two fields, so the order of min, initial and max is Policy.parse's alone.
     """
-    points = {str(point): _point(point) for point in DecisionPoint if registered(point)}
+    points = {str(point): _point(point) for point in DecisionPoint}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Headway policy",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import types
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -12,12 +13,15 @@ T = TypeVar("T")
 
 
 def state_to_json(state: Any) -> Any:
-    """Plain JSON values for a state made of frozen dataclasses, tuples, numbers, text and None."""
+    """Plain JSON values for a state made of frozen dataclasses, tuples, mappings from text,
+    numbers, text and None."""
     if dataclasses.is_dataclass(state) and not isinstance(state, type):
         return {
             field.name: state_to_json(getattr(state, field.name))
             for field in dataclasses.fields(state)
         }
+    if isinstance(state, Mapping):
+        return {key: state_to_json(item) for key, item in state.items()}
     if isinstance(state, tuple):
         if all(type(item) is float and math.isfinite(item) for item in state):
             return list(state)
@@ -44,6 +48,8 @@ def _restore(hint: Any, value: Any) -> Any:
         if hint == tuple[float, ...]:
             return tuple(map(float, value))
         return tuple(_restore(kind, item) for kind, item in _items(get_args(hint), value))
+    if get_origin(hint) is Mapping:
+        return {key: _restore(get_args(hint)[1], item) for key, item in value.items()}
     if isinstance(hint, type) and dataclasses.is_dataclass(hint):
         hints = _hints(hint)
         return hint(**{name: _restore(hints[name], item) for name, item in value.items()})

@@ -27,7 +27,8 @@ from simulator.lag import LagWatch
 from simulator.metrics import EngineMetrics
 from simulator.realtime import CallAt, Listener, RealTimeHost
 from simulator.struck import Broken, Delayed
-from simulator.text import ending
+from simulator.text import Ending, ending
+from simulator.text_content import TextContent
 
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 LATE_S = 0.1
@@ -80,6 +81,7 @@ class EngineApp:
             ("GET", "/ping"): self._health,
             ("GET", "/version"): self._version,
             ("GET", "/metrics"): self._metrics_page,
+            ("POST", "/reset_prefix_cache"): self._reset_prefix_cache,
             ("GET", "/faults"): self._show_faults,
             ("POST", "/faults"): self._change_faults,
         }
@@ -132,9 +134,7 @@ class EngineApp:
 
         listener = self._struck(fault, answering, exchange, ends.tokens // 2, ask, leave)
         try:
-            self.host.submit(
-                Request(name, ask.prompt_tokens, ends.tokens), _Counted(listener, done)
-            )
+            self.host.submit(_request(name, ask, ends), _Counted(listener, done))
         except QueueFull as refusal:
             self._metrics.refused(refusal.reason)
             raise ApiError(503, f"The engine is full: {refusal}.") from None
@@ -185,6 +185,11 @@ class EngineApp:
         host = self.host
         return self._metrics.render(host.engine, host.step, self._lag, self._clock())
 
+    def _reset_prefix_cache(self, request: HttpRequest, exchange: Exchange) -> None:  # noqa: ARG002
+        """Only what nobody uses is forgotten, so requests that run keep what they have."""
+        self.host.engine.pool.forget()
+        exchange.respond(200, b"")
+
     def _show_faults(self, request: HttpRequest, exchange: Exchange) -> None:  # noqa: ARG002
         _json(exchange, self._faults.to_document())
 
@@ -225,6 +230,17 @@ class _Counted:
         if last:
             self.done()
         self.inner.token(last=last)
+
+
+def _request(name: str, ask: Ask, ends: Ending) -> Request:
+    """What the engine is asked; it may say as much as was allowed, and will say what it ends at."""
+    return Request(
+        name,
+        ask.prompt_tokens,
+        ends.tokens,
+        TextContent(ask.tokens, ask.key),
+        max_tokens=ask.wanted.max_tokens,
+    )
 
 
 def _json(exchange: Exchange, document: dict[str, Any]) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import msgspec
 
 from simulator.errors import ApiError
-from simulator.text import Wanted, count_tokens, key_of
+from simulator.text import Wanted, key_of, tokens_of
 
 DEFAULT_COMPLETION_TOKENS = 16
 """What /v1/completions answers without max_tokens, as OpenAI and vLLM have it."""
@@ -58,12 +59,18 @@ class Ask:
     """What a client wants: everything that the engine and the answer need."""
 
     chat: bool
-    prompt_tokens: int
+    tokens: Sequence[bytes]
+    """Of the prompt."""
     key: int
     wanted: Wanted
     stream: bool
     include_usage: bool
     continuous_usage: bool
+
+    @property
+    def prompt_tokens(self) -> int:
+        """How many tokens the prompt has: at least one, which an empty one has too."""
+        return max(1, len(self.tokens))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +89,7 @@ class Reader:
         text = "\n".join(part for message in given.messages for part in _texts(message))
         limit = given.max_completion_tokens
         most = given.max_tokens if limit is None else limit
-        return self._ask(given, text, count_tokens(text), most, chat=True)
+        return self._ask(given, text, tokens_of(text), most, chat=True)
 
     def completion(self, body: bytes) -> Ask:
         """An Ask from the body of /v1/completions."""
@@ -91,12 +98,14 @@ class Reader:
         most = DEFAULT_COMPLETION_TOKENS if given.max_tokens is None else given.max_tokens
         return self._ask(given, text, tokens, most, chat=False)
 
-    def _ask(self, given: Body, text: str, tokens: int, most: int | None, *, chat: bool) -> Ask:
+    def _ask(
+        self, given: Body, text: str, tokens: Sequence[bytes], most: int | None, *, chat: bool
+    ) -> Ask:
         if given.model is not None and given.model != self.model:
             raise ApiError(404, f"The model `{given.model}` does not exist.", param="model")
         if given.n not in (None, 1):
             raise ApiError(400, "n: the simulated engine gives one choice", param="n")
-        prompt_tokens = max(1, tokens)
+        prompt_tokens = max(1, len(tokens))
         options = given.stream_options or StreamOptions()
         stream = bool(given.stream)
         if given.stream_options is not None and not stream:
@@ -104,7 +113,7 @@ class Reader:
             raise ApiError(400, message, param="stream_options")
         return Ask(
             chat=chat,
-            prompt_tokens=prompt_tokens,
+            tokens=tokens,
             key=key_of(text, self.seed if given.seed is None else given.seed),
             wanted=self._wanted(given, prompt_tokens, most),
             stream=stream,
@@ -160,14 +169,15 @@ def _texts(message: Message) -> list[str]:
     return [part.text for part in message.content if part.text is not None]
 
 
-def _prompt(prompt: str | list[Any]) -> tuple[str, int]:
-    """The prompt's text and token count; a list of token ids counts what it holds."""
+def _prompt(prompt: str | list[Any]) -> tuple[str, list[bytes]]:
+    """The prompt's text and tokens; a list of token ids is what it holds."""
     if isinstance(prompt, list) and len(prompt) == 1 and isinstance(prompt[0], str | list):
         prompt = prompt[0]
     if isinstance(prompt, str):
-        return prompt, count_tokens(prompt)
+        return prompt, tokens_of(prompt)
     if prompt and all(isinstance(token, int) and not isinstance(token, bool) for token in prompt):
-        return " ".join(map(str, prompt)), len(prompt)
+        words = [str(token) for token in prompt]
+        return " ".join(words), [word.encode() for word in words]
     message = "prompt: must be one text, or one list of token ids"
     raise ApiError(400, message, param="prompt")
 

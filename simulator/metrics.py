@@ -55,7 +55,7 @@ class Gauges:
     def of(cls, engine: Engine, step: Step | None) -> Gauges:
         """As it is while ``step`` runs: what finishes in it holds its blocks until the end."""
         ending = step.finished if step is not None else ()
-        held = sum(engine.pool.needed(sequence.computed) for sequence in ending)
+        held = step.freed_blocks if step is not None else 0
         return cls(
             running=len(engine.running) + len(ending),
             waiting=len(engine.waiting),
@@ -70,11 +70,13 @@ class EngineMetrics:
         lengths = length_bounds(max_model_len)
         self._model = model
         self._prompt_tokens = 0
+        self._cached_tokens = 0
         self._generation_tokens = 0
         self._preemptions = 0
         self._finished = dict.fromkeys(_REASONS, 0)
         self._refused = dict.fromkeys(_REFUSALS, 0)
         self._prompt = Histogram(lengths)
+        self._computed = Histogram(lengths)
         self._generation = Histogram(lengths)
         self._step_tokens = Histogram(_STEP_TOKENS)
         self._asked = Histogram(lengths)
@@ -121,6 +123,7 @@ class EngineMetrics:
 
     def _first(self, sequence: Sequence) -> None:
         self._prompt_tokens += sequence.request.prompt_tokens
+        self._cached_tokens += sequence.cached_tokens
         if sequence.first_token_at is not None:
             self._ttft.observe(sequence.first_token_at - sequence.arrived_at)
 
@@ -134,6 +137,7 @@ class EngineMetrics:
         if started is None or first is None or last is None:
             return
         self._prompt.observe(request.prompt_tokens)
+        self._computed.observe(request.prompt_tokens - sequence.cached_tokens)
         self._generation.observe(request.output_tokens)
         self._preempted.observe(sequence.preemptions)
         self._e2e.observe(last - sequence.arrived_at)
@@ -157,7 +161,12 @@ class EngineMetrics:
             {"capacity": gauges.waiting, "deferred": 0},
         )
         page.gauge("vllm:kv_cache_usage_perc", "KV-cache usage, 1 is full.", gauges.kv_usage)
-        self._counters(page)
+        page.gauge(
+            "headway:kv_cache_idle_perc",
+            "KV cache that nobody uses and that can be found again, 1 is all of it.",
+            engine.pool.cached / engine.pool.usable,
+        )
+        self._counters(page, engine)
         self._histograms(page)
         config = engine.config
         page.gauge(
@@ -166,7 +175,7 @@ class EngineMetrics:
             1,
             block_size=str(config.block_size),
             num_gpu_blocks=str(config.blocks),
-            enable_prefix_caching="False",
+            enable_prefix_caching=str(config.prefix_cache),
         )
         page.gauge(
             "headway:engine_lag_seconds",
@@ -178,19 +187,33 @@ class EngineMetrics:
         )
         return page.text()
 
-    def _counters(self, page: Exposition) -> None:
-        prompt = self._prompt_tokens
-        page.counter("vllm:prefix_cache_queries", "Prompt tokens looked up in the prefix cache.", 0)
-        page.counter("vllm:prefix_cache_hits", "Prompt tokens found in the prefix cache.", 0)
+    def _counters(self, page: Exposition, engine: Engine) -> None:
+        prompt, cached = self._prompt_tokens, self._cached_tokens
+        queried, hit = (engine.state.queried_tokens, engine.state.hit_tokens)
+        if not engine.config.prefix_cache:
+            queried = 0
+        page.counter(
+            "vllm:prefix_cache_queries", "Prompt tokens looked up in the prefix cache.", queried
+        )
+        page.counter("vllm:prefix_cache_hits", "Prompt tokens found in the prefix cache.", hit)
+        page.counter(
+            "headway:kv_cache_evicted_tokens",
+            "Tokens that could be found and were given up for others.",
+            engine.pool.tree.evicted * engine.config.block_size,
+        )
         page.counter("vllm:num_preemptions", "Preemptions.", self._preemptions)
         page.counter("vllm:prompt_tokens", "Prompt tokens of prefills that are done.", prompt)
         page.counters(
             "vllm:prompt_tokens_by_source",
             "Prompt tokens by source.",
             "source",
-            {"local_compute": prompt, "local_cache_hit": 0, "external_kv_transfer": 0},
+            {
+                "local_compute": prompt - cached,
+                "local_cache_hit": cached,
+                "external_kv_transfer": 0,
+            },
         )
-        page.counter("vllm:prompt_tokens_cached", "Prompt tokens found cached.", 0)
+        page.counter("vllm:prompt_tokens_cached", "Prompt tokens found cached.", cached)
         page.counter("vllm:generation_tokens", "Tokens generated.", self._generation_tokens)
         page.counters(
             "vllm:request_success", "Requests over, by reason.", "finished_reason", self._finished
@@ -220,6 +243,6 @@ class EngineMetrics:
             ("request_prefill_time_seconds", "Scheduled to first token.", self._prefill),
             ("request_decode_time_seconds", "First to last token.", self._decode),
             ("request_num_preemptions", "Preemptions of a request.", self._preempted),
-            ("request_prefill_kv_computed_tokens", "Prompt tokens computed.", self._prompt),
+            ("request_prefill_kv_computed_tokens", "Prompt tokens computed.", self._computed),
         ):
             page.histogram(f"vllm:{name}", help_text, histogram)

@@ -32,9 +32,14 @@ WIDTH = 5
 PIECES = tuple(f" {word}" for word in _VOCABULARY.split())
 
 
-def count_tokens(text: str) -> int:
+def tokens_of(text: str) -> list[bytes]:
     """Tokens of a text by the rule above."""
-    return len(_TOKEN.findall(text.encode(errors="surrogatepass")))
+    return _TOKEN.findall(text.encode(errors="surrogatepass"))
+
+
+def count_tokens(text: str) -> int:
+    """How many they are."""
+    return len(tokens_of(text))
 
 
 def key_of(text: str, seed: int) -> int:

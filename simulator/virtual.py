@@ -1,12 +1,15 @@
-"""The virtual host: the clock jumps from event to event."""
+"""The virtual host: the clock jumps from event to event, over steps in which nothing changes."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from simulator.core.config import EngineConfig
+from simulator.core.content import Content
 from simulator.core.engine import Engine, QueueFull
+from simulator.core.hooks import NONE, Hooks
 from simulator.core.request import Phase, Request, Sequence
 from simulator.core.step import Step
 from simulator.profile import Profile
@@ -20,6 +23,8 @@ class Arrival:
     prompt_tokens: int
     output_tokens: int
     cancelled_at: float | None = None
+    content: Content | None = None
+    """What its tokens are, where a prefix cache may find some of them."""
 
     @property
     def left_at(self) -> float | None:
@@ -42,6 +47,8 @@ class Served:
     """When the answer was whole; None unless it finished."""
     finished: bool = False
     preemptions: int = 0
+    cached_tokens: int = 0
+    """Prompt tokens that it found in the prefix cache."""
     refused: str = ""
     """The limit that turned it away."""
 
@@ -62,27 +69,39 @@ class Served:
         return None if self.last_token_at is None else self.last_token_at - self.arrived_at
 
 
+_AHEAD = 64
+"""Arrivals that an engine without limits is told of before their time."""
+
+
 def replay(
     arrivals: Iterable[Arrival],
     profile: Profile | EngineConfig,
     *,
     seed: int = 0,
+    hooks: Hooks = NONE,
     on_step: Callable[[Step], None] | None = None,
 ) -> list[Served]:
     """Run the arrivals through an engine of their own; one Served each, in the order given.
 
-    ``on_step`` is called with each step: the step log.
+    ``on_step`` is called with each step: the step log. With it every step is made one by one; what
+    is served, and when, is the same to the last bit.
     """
     config = profile.config() if isinstance(profile, Profile) else profile
-    engine = Engine(config, seed=seed)
+    engine = Engine(config, seed=seed, hooks=hooks)
     listed = list(arrivals)
     taken: list[Sequence | str] = [""] * len(listed)
     events = _events(listed)
     at = 0
+    # Where nobody is refused, it makes no difference when the engine hears of an arrival to come.
+    ahead = _AHEAD if on_step is None and not config.refuses else 0
     while True:
+        while at < len(events) and engine.ingesting < ahead and not events[at][1]:
+            when, _, place = events[at]
+            taken[place] = _add(engine, listed[place], place, when)
+            at += 1
         due = engine.next_step_at()
         if at < len(events) and (due is None or events[at][0] <= due):
-            when, place, leaves = events[at]
+            when, leaves, place = events[at]
             at += 1
             if leaves:
                 engine.abort(str(place))
@@ -92,22 +111,23 @@ def replay(
             return [
                 _served(*entry) for entry in zip(range(len(listed)), listed, taken, strict=True)
             ]
+        elif on_step is None:
+            engine.run_until(events[at][0] if at < len(events) else math.inf)
         else:
-            step = engine.step(due)
-            if on_step is not None:
-                on_step(step)
+            on_step(engine.step(due))
 
 
-def _events(arrivals: list[Arrival]) -> list[tuple[float, int, bool]]:
-    events = [(arrival.at, place, False) for place, arrival in enumerate(arrivals)]
+def _events(arrivals: list[Arrival]) -> list[tuple[float, bool, int]]:
+    """When, whether it leaves, and which: of one moment arrivals first, in the order given."""
+    events = [(arrival.at, False, place) for place, arrival in enumerate(arrivals)]
     for place, arrival in enumerate(arrivals):
         if arrival.left_at is not None:
-            events.append((arrival.left_at, place, True))
-    return sorted(events, key=lambda event: (event[0], event[2]))
+            events.append((arrival.left_at, True, place))
+    return sorted(events)
 
 
 def _add(engine: Engine, arrival: Arrival, place: int, when: float) -> Sequence | str:
-    request = Request(str(place), arrival.prompt_tokens, arrival.output_tokens)
+    request = Request(str(place), arrival.prompt_tokens, arrival.output_tokens, arrival.content)
     try:
         return engine.add(request, when)
     except QueueFull as refusal:
@@ -132,4 +152,5 @@ def _served(index: int, arrival: Arrival, taken: Sequence | str) -> Served:
         last_token_at=last if finished else None,
         finished=finished,
         preemptions=taken.preemptions,
+        cached_tokens=taken.cached_tokens,
     )

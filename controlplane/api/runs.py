@@ -38,7 +38,7 @@ class RunIn(serializers.Serializer[Any]):
     """Catalogue objects by slug, ``slug@version`` or id; the rest as in a scenario."""
 
     endpoint = serializers.CharField()
-    policy = serializers.CharField(help_text="slug, slug@version or a version's id")
+    policy = serializers.CharField(help_text="slug, slug@version, slug@alias or a version's id")
     workload = serializers.CharField()
     slo = serializers.CharField(required=False, allow_null=True)
     shadow = serializers.CharField(

@@ -52,6 +52,13 @@ class VersionOut(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     number = serializers.IntegerField()
     sha256 = serializers.CharField()
+    based_on = serializers.IntegerField(
+        read_only=True,
+        default=None,
+        allow_null=True,
+        help_text="number of the version it was made from; null for a first one and for kinds "
+        "that keep none",
+    )
     document = serializers.JSONField()
     created_at = serializers.DateTimeField()
     created_by = serializers.CharField(source="created_by.username")

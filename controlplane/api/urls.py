@@ -6,7 +6,7 @@ from django.urls import URLPattern, path, re_path
 from drf_spectacular.views import SpectacularAPIView
 
 from controlplane.api import catalogue as kinds
-from controlplane.api import gates, runs
+from controlplane.api import comparisons, gates, gateways, policies, rollouts, runs
 from controlplane.api import serializers as given
 from controlplane.api.authentication import BearerAuthentication, PageSession
 from controlplane.api.base import Nowhere
@@ -49,6 +49,14 @@ urlpatterns = [
     *_versions(kinds.SloKind, "slos"),
     *_kind(kinds.PolicyKind, given.DocumentIn, "policies"),
     *_versions(kinds.PolicyKind, "policies"),
+    path("policies/<str:ref>/aliases", policies.Aliases.as_view(), name="policy-aliases"),
+    path("policies/<str:ref>/aliases/<str:name>", policies.OneAlias.as_view(), name="policy-alias"),
+    path(
+        "policies/<str:ref>/aliases/<str:name>/history",
+        policies.AliasHistory.as_view(),
+        name="policy-alias-history",
+    ),
+    path("policies/<str:ref>/diff", policies.PolicyDiff.as_view(), name="policy-diff"),
     *_kind(gates.GateKind, given.DocumentIn, "gates"),
     *_versions(gates.GateKind, "gates"),
     path("gates/<str:ref>/runs", gates.GateRuns.as_view(), name="gate-runs"),
@@ -60,5 +68,25 @@ urlpatterns = [
     path("runs/<uuid:run_id>", runs.OneRun.as_view(), name="run"),
     path("runs/<uuid:run_id>/cancel", runs.CancelRun.as_view(), name="run-cancel"),
     path("runs/<uuid:run_id>/windows", runs.RunWindows.as_view(), name="run-windows"),
+    *_kind(gateways.GatewayKind, gateways.GatewayIn, "gateways"),
+    path("gateways/<str:slug>/config", gateways.Config.as_view(), name="gateway-config"),
+    path("gateways/<str:slug>/telemetry", gateways.Telemetry.as_view(), name="gateway-telemetry"),
+    path("rollouts", rollouts.Rollouts.as_view(), name="rollouts"),
+    path("rollouts/<uuid:pk>", rollouts.OneRollout.as_view(), name="rollout"),
+    path("rollouts/<uuid:pk>/start", rollouts.StartRollout.as_view(), name="rollout-start"),
+    path("rollouts/<uuid:pk>/abort", rollouts.AbortRollout.as_view(), name="rollout-abort"),
+    path("rollouts/<uuid:pk>/approve", rollouts.ApproveRollout.as_view(), name="rollout-approve"),
+    path("comparisons", comparisons.Comparisons.as_view(), name="comparisons"),
+    path("comparisons/<uuid:pk>", comparisons.OneComparison.as_view(), name="comparison"),
+    path(
+        "comparisons/<uuid:pk>/cancel",
+        comparisons.CancelComparison.as_view(),
+        name="comparison-cancel",
+    ),
+    path(
+        "comparisons/<uuid:pk>/blocks",
+        comparisons.ComparisonBlocks.as_view(),
+        name="comparison-blocks",
+    ),
     re_path("", Nowhere.as_view(), name="nowhere"),
 ]

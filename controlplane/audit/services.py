@@ -11,6 +11,8 @@ from django.utils import timezone
 from controlplane.audit.models import AuditEntry, AuditHead
 from documents.canonical import sha256
 
+WIDTHS = {"actor": 200, "verb": 64, "object_name": 200}
+"""Characters of an entry's columns; SQLite would store more, PostgreSQL refuses it."""
 INSTALLATION = uuid.UUID(int=0)  # the chain of what belongs to no team, such as failed sign-ins
 
 
@@ -29,23 +31,25 @@ def record(  # noqa: PLR0913 - the facts of an entry, all by keyword
 ) -> AuditEntry:
     """Append one entry; the caller's transaction carries it, so neither stands without the other.
 
-    The head's row is locked first: two writers can't both follow the same entry.
+    The head's row is locked first: two writers can't both follow the same entry. A text that is
+    longer than its column, such as a long address, is cut there and stands whole in the detail.
     """
+    said = {"actor": actor, "verb": verb, "object_name": name}
+    fitting = {field: text[: WIDTHS[field]] for field, text in said.items()}
+    whole = {field: text for field, text in said.items() if text != fitting[field]}
     AuditHead.objects.get_or_create(team_id=team_id)
     head = AuditHead.objects.select_for_update().get(team_id=team_id)
     entry = AuditEntry(
         team_id=team_id,
         sequence=head.length + 1,
         at=timezone.now(),
-        actor=actor,
-        verb=verb,
+        **fitting,
         outcome=AuditEntry.Outcome.DENIED if denied else AuditEntry.Outcome.DONE,
         object_kind=kind,
         object_id=str(object_id),
-        object_name=name,
         before=sha256(before) if before is not None else "",
         after=sha256(after) if after is not None else "",
-        detail=dict(detail or {}),
+        detail={**(detail or {}), **({"in_full": whole} if whole else {})},
         previous=head.hash,
     )
     entry.hash = digest(entry)

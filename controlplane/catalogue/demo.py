@@ -78,6 +78,11 @@ def _endpoints(actor: Actor, engine_url: str, llamacpp: tuple[str, str]) -> list
                 description="A real engine on this machine's CPU",
             )
         )
+    return placed(actor, wanted)
+
+
+def placed(actor: Actor, wanted: Iterable[EndpointDocument]) -> list[str]:
+    """Make the endpoints that are missing, and move those that came up on another port."""
     made = []
     for document in wanted:
         found = Endpoint.objects.for_team(actor.team).filter(slug=document.name).first()

@@ -80,6 +80,16 @@ class TenantDocument:
         _refuse([*_name_problems(self.name), *_length_problems(self, description=400)])
 
 
+@dataclass(frozen=True, slots=True)
+class AliasDocument:
+    """Where an alias is to point, and why."""
+
+    version: int = parameter(
+        minimum=1, maximum=2_000_000_000, help="number of the version to point at"
+    )
+    reason: str = parameter(default="", help="why, for whoever reads the history")
+
+
 def parse_slo(given: object) -> Mapping[str, Any]:
     """The canonical SLO document; DocumentError lists every fault by path."""
     return SloDocument.parse(_mapping(given)).to_document()
@@ -105,15 +115,6 @@ def flat(document: object, path: str = "") -> dict[str, Any]:
     for key, value in document.items():
         leaves |= flat(value, f"{path}.{key}" if path else str(key))
     return leaves
-
-
-def changes(before: object, after: object) -> list[tuple[str, Any, Any]]:
-    """What differs between two documents: path, before, after; None where there was nothing."""
-    old, new = flat(before), flat(after)
-    paths = [*old, *(path for path in new if path not in old)]
-    return [
-        (path, old.get(path), new.get(path)) for path in paths if old.get(path) != new.get(path)
-    ]
 
 
 def name_of(document: Mapping[str, Any]) -> str:

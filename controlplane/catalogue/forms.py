@@ -6,7 +6,7 @@ back to the field it names.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django import forms
@@ -99,6 +99,30 @@ class CredentialForm(forms.Form):
 class WorkloadForm(forms.Form):
     name = forms.CharField(label=_("Name"), required=False)
     description = forms.CharField(label=_("Description"), required=False, max_length=400)
+
+    def tell(self, error: DocumentError, *, below: str = "") -> None:
+        tell(self, error, below=below)
+
+
+class AliasForm(forms.Form):
+    """Where an alias is to point. Its checks are the service's, so the API has the same."""
+
+    alias = forms.CharField(
+        label=_("Alias"),
+        required=False,
+        help_text=_("stable, canary, or a new name of small letters, digits and hyphens"),
+        widget=forms.TextInput(attrs={"list": "alias-names", "autocomplete": "off"}),
+    )
+    version = forms.TypedChoiceField(label=_("Points at"), coerce=int)
+    reason = forms.CharField(
+        label=_("Reason"), required=False, help_text=_("For whoever reads the history")
+    )
+
+    def __init__(
+        self, data: Mapping[str, Any] | None = None, *, numbers: Iterable[int], alias: str = ""
+    ) -> None:
+        super().__init__(data, initial={"alias": alias})
+        self.fields["version"].choices = [(n, f"v{n}") for n in numbers]  # type: ignore[attr-defined]
 
     def tell(self, error: DocumentError, *, below: str = "") -> None:
         tell(self, error, below=below)

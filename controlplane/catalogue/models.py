@@ -1,4 +1,4 @@
-"""Team-owned rows: endpoints, tenants, SLOs, policies, workloads, and immutable versions."""
+"""Team-owned rows: endpoints, tenants, SLOs, policies, workloads; versions, and their aliases."""
 
 from __future__ import annotations
 
@@ -188,5 +188,44 @@ class Policy(Owned):
 
 class PolicyVersion(Version):
     line = models.ForeignKey(Policy, on_delete=models.CASCADE, related_name="versions")
+    based_on = models.PositiveIntegerField(null=True)
+    """Number of the version of the same line that its author began with; None for a first one."""
 
     objects = VersionQuerySet["PolicyVersion"].as_manager()
+
+
+class Alias(models.Model):
+    """A name that points at one version of a policy and moves: ``stable``, ``canary``, any slug."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    line = models.ForeignKey(Policy, on_delete=models.CASCADE, related_name="aliases")
+    name = models.SlugField(max_length=64)
+    version = models.ForeignKey(PolicyVersion, on_delete=models.CASCADE, related_name="aliases")
+    moved_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [models.UniqueConstraint(fields=["line", "name"], name="alias_once")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class AliasMove(models.Model):
+    """One line of an alias's history; the first has no version to come from."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    alias = models.ForeignKey(Alias, on_delete=models.CASCADE, related_name="moves")
+    from_version = models.ForeignKey(
+        PolicyVersion, on_delete=models.CASCADE, related_name="+", null=True
+    )
+    to_version = models.ForeignKey(PolicyVersion, on_delete=models.CASCADE, related_name="+")
+    by = models.CharField(max_length=200)
+    at = models.DateTimeField()
+    reason = models.CharField(max_length=400, blank=True)
+
+    class Meta:
+        ordering = ["-at", "-id"]
+
+    def __str__(self) -> str:
+        return f"{self.alias} to {self.to_version}"

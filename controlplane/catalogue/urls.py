@@ -6,7 +6,14 @@ from types import ModuleType
 
 from django.urls import URLPattern, path
 
-from controlplane.catalogue.views import endpoints, policies, slos, tenants, workloads
+from controlplane.catalogue.views import (
+    endpoints,
+    policies,
+    policy_versions,
+    slos,
+    tenants,
+    workloads,
+)
 
 
 def _kind(views: ModuleType, many: str, one: str) -> list[URLPattern]:
@@ -28,5 +35,16 @@ urlpatterns = [
     *_kind(slos, "slos", "slo"),
     path("slos/<uuid:pk>/versions/<int:number>/", slos.version, name="slo_version"),
     *_kind(policies, "policies", "policy"),
-    path("policies/<uuid:pk>/versions/<int:number>/", policies.version, name="policy_version"),
+    path("policies/<uuid:pk>/aliases/", policies.aliases, name="policy_aliases"),
+    path("policies/<uuid:pk>/diff/", policy_versions.choose, name="policy_diff_choose"),
+    path(
+        "policies/<uuid:pk>/diff/<int:a>/<int:b>/",
+        policy_versions.diff,
+        name="policy_diff",
+    ),
+    path(
+        "policies/<uuid:pk>/versions/<int:number>/",
+        policy_versions.version,
+        name="policy_version",
+    ),
 ]

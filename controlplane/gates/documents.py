@@ -22,7 +22,7 @@ class Spec:
     """References are slugs; ``policy`` and ``slo`` may name a version, as in ``steady@3``."""
 
     endpoint: str = parameter(help="slug of the endpoint that is loaded")
-    policy: str = parameter(help="slug of the policy, or slug@version; without one, the newest")
+    policy: str = parameter(help="slug (the newest version), slug@version or slug@alias")
     workload: str = parameter(help="slug of the workload")
     arrivals: Mapping[str, Any] = parameter(help="process and its parameters")
     duration_s: float = parameter(minimum=0.1, maximum=86_400, unit="s")

@@ -111,7 +111,7 @@ class RunConsumer(AsyncWebsocketConsumer):
         if user is None or not user.is_authenticated:
             return NOT_SIGNED_IN, None
         run = Run.objects.filter(pk=run_id).first()
-        if run is None or not _may_look(user.pk, run):
+        if run is None or not may_look(user.pk, run):
             return NOT_FOUND, None
         return 0, watchdog.check(run)
 
@@ -121,14 +121,15 @@ class RunConsumer(AsyncWebsocketConsumer):
         session = self.scope.get("session")
         if session is not None and not session.exists(session.session_key):
             return False
-        return _may_look(self.scope["user"].pk, self._run)
+        return may_look(self.scope["user"].pk, self._run)
 
     @database_sync_to_async
     def _now(self) -> tuple[int, str]:
         return Run.objects.values_list("seq", "status").get(pk=self._run.pk)
 
 
-def _may_look(user_id: object, run: Run) -> bool:
+def may_look(user_id: object, run: Any) -> bool:
+    """Whether an account is of the team that owns what is looked at, and may read it."""
     member = Membership.objects.filter(
         user_id=user_id, team_id=run.team_id, user__is_active=True
     ).first()

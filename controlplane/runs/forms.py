@@ -41,6 +41,15 @@ class VersionField(forms.ModelChoiceField):
         return f"{obj.line.name} {obj}"
 
 
+class PolicyVersionField(VersionField):
+    """A policy's version says which aliases point at it."""
+
+    def label_from_instance(self, obj: Any) -> str:
+        named = ", ".join(alias.name for alias in obj.aliases.all())
+        label = super().label_from_instance(obj)
+        return f"{label} ({named})" if named else label
+
+
 def process_parameters() -> dict[str, tuple[FieldInfo, list[str]]]:
     """Every parameter of every arrival process, with the processes that have it."""
     found: dict[str, tuple[FieldInfo, list[str]]] = {}
@@ -78,10 +87,10 @@ class LaunchForm(forms.Form):
     """
 
     endpoint = forms.ModelChoiceField(Endpoint.objects.none(), empty_label=None)
-    policy_version = VersionField(
+    policy_version = PolicyVersionField(
         PolicyVersion.objects.none(), label=_("Policy version"), empty_label=None
     )
-    shadow_version = VersionField(
+    shadow_version = PolicyVersionField(
         PolicyVersion.objects.none(),
         label=_("Shadow policy"),
         required=False,
@@ -102,8 +111,9 @@ class LaunchForm(forms.Form):
         for name, rows in (("policy_version", PolicyVersion), ("slo_version", SloVersion)):
             versions = rows.objects.for_team(team).select_related("line")
             self.fields[name].queryset = versions.order_by("line__name", "-number")
-        policies = self.fields["policy_version"].queryset
-        shadows = policies.filter(document__spec__concurrency__isnull=False)
+        policies = self.fields["policy_version"]
+        policies.queryset = policies.queryset.prefetch_related("aliases")
+        shadows = policies.queryset.filter(document__spec__concurrency__isnull=False)
         self.fields["shadow_version"].queryset = shadows
         self._preselect(team)
         self.fields["process"].choices = [(name, _choice(cls)) for name, cls in known.items()]

@@ -94,7 +94,10 @@ class Again(Launch):
 
 
 def parse(team: Team, given: object) -> Launch:
-    """What an API body asks for: catalogue objects by slug, ``slug@version`` or id."""
+    """What an API body asks for: catalogue objects by slug, ``slug@version`` or id.
+
+    A policy's version may be named by its alias: ``chat@stable``.
+    """
     if not isinstance(given, Mapping):
         raise DocumentError([Problem("", given, "must be an object of field: value")])
     problems = list(unknown_keys(given, (*REFERENCES, SHADOW, *PASSED_ON)))
@@ -125,6 +128,12 @@ def parse(team: Team, given: object) -> Launch:
         rest=rest,
         shadow_version=found["shadow"],
     )
+
+
+def policy_version(team: Team, ref: object) -> PolicyVersion:
+    """The team's version that ``slug``, ``slug@3``, ``slug@stable`` or an id names now."""
+    found: PolicyVersion = _version(PolicyVersion.objects.for_team(team), "policy")(ref)
+    return found
 
 
 def faults(
@@ -227,6 +236,8 @@ def _version(rows: VersionQuerySet[M], noun: str) -> Any:
             found = rows.filter(line__slug=line)
         elif number.isascii() and number.isdecimal() and len(number) <= LONGEST_NUMBER:
             found = rows.filter(line__slug=line, number=int(number))
+        elif noun == "policy" and not number.isdecimal():
+            found = _by_alias(rows, line, number, name)
         else:
             wanted = f"the version after @ must be a number of at most {LONGEST_NUMBER} digits"
             raise DocumentError([Problem(noun, name, wanted)])
@@ -238,9 +249,25 @@ def _version(rows: VersionQuerySet[M], noun: str) -> Any:
     return find
 
 
+def _by_alias(rows: VersionQuerySet[M], line: str, alias: str, name: str) -> VersionQuerySet[M]:
+    """What the alias points at as the run is asked for; the run keeps the version itself."""
+    found = rows.filter(line__slug=line, aliases__name=alias)
+    versions = rows.filter(line__slug=line)
+    if versions.exists() and not found.exists():
+        have = sorted(set(versions.exclude(aliases=None).values_list("aliases__name", flat=True)))
+        remedy = f"its aliases: {', '.join(have)}" if have else "it has none yet"
+        message = f"the policy {line} has no alias {alias!r}; {remedy}, or give a version's number"
+        raise DocumentError([Problem("policy", name, message)])
+    return found
+
+
 def _is_id(text: str) -> bool:
     try:
         uuid.UUID(text)
     except ValueError:
         return False
     return True
+
+
+row_finder, version_finder = _row, _version
+"""For other requests that name objects of the catalogue."""

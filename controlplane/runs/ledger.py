@@ -99,6 +99,14 @@ class Ledger:
         told = {key: message[key] for key in ("verdict", "totals") if key in message}
         self._values["live"] |= told
 
+    def heard_by(self) -> dict[str, Callable[[Message], None]]:
+        """Who takes each further kind of message; a worker may say other kinds too."""
+        return {
+            "decisions": self.hear_decisions,
+            "shadow": self.hear_shadow,
+            "signals": self.hear_signals,
+        }
+
     def hear_decisions(self, message: Message) -> None:
         self._decided.unstored += message.get("decisions", [])
 

@@ -85,6 +85,11 @@ def stop_all(*, by: str, reason: str) -> list[Run]:
     return [_stop(run, by=by, reason=reason) for run in Run.objects.live()]
 
 
+def any_live() -> bool:
+    """Whether one has not ended."""
+    return Run.objects.live().exists()
+
+
 def _stop(run: Run, *, by: str, reason: str) -> Run:
     with transaction.atomic():
         stopped = Run.objects.move(

@@ -81,11 +81,7 @@ class Supervisor:
         self._deadlines = deadlines or Deadlines()
         self._budget = budget
         self._clock = clock
-        self._heard_by: dict[str, Callable[[Message], None]] = {
-            "decisions": ledger.hear_decisions,
-            "shadow": ledger.hear_shadow,
-            "signals": ledger.hear_signals,
-        }
+        self._heard_by = ledger.heard_by()
         self._heard = Heard()
         now = clock()
         self._began = self._last_heard = self._last_stored = self._last_look = now

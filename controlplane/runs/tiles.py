@@ -81,7 +81,7 @@ def tiles(run: Run, cohorts: Sequence[Row], slo: Slo | None) -> list[dict[str, A
     if slo is not None:
         seen.insert(1, (BUDGET, _budget(facts, judged)))
     invalid = judged.get("outcome") == "invalid"
-    return [_tile(look, reading, invalid=invalid) for look, reading in seen]
+    return [tile(look, reading, invalid=invalid) for look, reading in seen]
 
 
 def _attainment(facts: Facts, judged: Facts, cohorts: Sequence[Row], slo: Slo | None) -> Reading:
@@ -165,7 +165,8 @@ def _spark(rows: Sequence[Row], key: str, scale: float = 1.0) -> list[float | No
     return [None if value is None else round(value * scale, 6) for value in values]
 
 
-def _tile(look: Look, seen: Reading, *, invalid: bool) -> dict[str, Any]:
+def tile(look: Look, seen: Reading, *, invalid: bool = False) -> dict[str, Any]:
+    """One tile as the page takes it."""
     lowest, highest = _range(look, seen)
     sign = "≥" if look.bad == "below" else "≤"
     target = None if seen.target is None else f"{sign} {look.text(seen.target)} {look.unit}"

@@ -1,4 +1,4 @@
-"""Sign-in with a brake, and the form for a new token."""
+"""Sign-in with a brake, and the forms for tokens and members."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from controlplane.teams import services
+from controlplane.teams.models import Role
 from controlplane.teams.rights import TOKEN_SCOPES, Actor
 
 
@@ -41,6 +42,7 @@ class SignInForm(AuthenticationForm):
             services.note_sign_in_failure(account=account, address=address)
             raise
         services.forget_sign_in_failures(account=account, address=address)
+        services.note_sign_in(account=account, address=address)
         return cleaned
 
 
@@ -70,6 +72,25 @@ class TokenForm(forms.Form):
     @property
     def expires_at(self) -> datetime:
         return timezone.now() + timedelta(days=self.cleaned_data["days"])
+
+
+ROLES = [(role.value, role.value) for role in Role]
+
+
+class MemberForm(forms.Form):
+    """Whom to take in. The service judges the name."""
+
+    username = forms.CharField(
+        label=_("User name"),
+        max_length=150,
+        help_text=_("Of an account that exists here"),
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+    role = forms.ChoiceField(label=_("Role"), choices=ROLES, initial=Role.VIEWER)
+
+
+class RoleForm(forms.Form):
+    role = forms.ChoiceField(label=_("Role"), choices=ROLES)
 
 
 def client_address(request: HttpRequest | None) -> str:

@@ -54,6 +54,11 @@ class Membership(models.Model):
     def __str__(self) -> str:
         return f"{self.user} in {self.team} ({self.role})"
 
+    @property
+    def remove_dialog(self) -> str:
+        """The id of the dialog that asks before removing."""
+        return f"remove-{self.pk}"
+
 
 class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
     def for_team(self, team: Team) -> ApiTokenQuerySet:

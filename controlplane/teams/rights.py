@@ -19,9 +19,11 @@ class Right(StrEnum):
     RUNS_WRITE = "runs:write"
     APPROVE = "approve"
     TEAM_ADMIN = "team:admin"
+    GATEWAY = "gateway"
+    """Fetch a gateway's configuration and report telemetry: what its process's token carries."""
 
 
-_OPERATOR = frozenset({Right.READ, Right.CATALOGUE_WRITE, Right.RUNS_WRITE})
+_OPERATOR = frozenset({Right.READ, Right.CATALOGUE_WRITE, Right.RUNS_WRITE, Right.GATEWAY})
 RIGHTS = MappingProxyType(
     {
         Role.VIEWER: frozenset({Right.READ}),
@@ -31,7 +33,7 @@ RIGHTS = MappingProxyType(
     }
 )
 # What a token can carry. Approving and running a team need a person.
-TOKEN_SCOPES = (Right.READ, Right.CATALOGUE_WRITE, Right.RUNS_WRITE)
+TOKEN_SCOPES = (Right.READ, Right.CATALOGUE_WRITE, Right.RUNS_WRITE, Right.GATEWAY)
 
 
 class Denied(PermissionDenied):

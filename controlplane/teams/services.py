@@ -1,4 +1,4 @@
-"""What people do to teams, tokens and sessions."""
+"""What people do to tokens and sessions, and how a team begins."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from controlplane.audit import services as audit
 from controlplane.teams.models import ApiToken, Membership, Role, SignInFailure, Team, User
-from controlplane.teams.rights import TOKEN_SCOPES, Actor, Denied, Right, require
+from controlplane.teams.rights import TOKEN_SCOPES, Actor, Right, require
 from documents.problem import DocumentError, Problem
 
 FAILURES_ALLOWED = 5
@@ -91,28 +91,6 @@ def create_team(*, name: str, slug: str, admin: User) -> Team:
     return team
 
 
-def set_role(*, actor: Actor, user: User, role: Role) -> Membership:
-    """Add a member or change what one may do; a team keeps at least one admin."""
-    require(actor, Right.TEAM_ADMIN, to="set_role", kind="membership", name=user.get_username())
-    with transaction.atomic():
-        admins = Membership.objects.select_for_update().filter(team=actor.team, role=Role.ADMIN)
-        if role != Role.ADMIN and [one.user_id for one in admins] == [user.pk]:
-            raise Denied("A team keeps at least one admin; make someone else admin first.")
-        member, _new = Membership.objects.update_or_create(
-            team=actor.team, user=user, defaults={"role": role}
-        )
-        audit.record(
-            team_id=actor.team.pk,
-            actor=actor.name,
-            verb="set_role",
-            kind="membership",
-            object_id=member.pk,
-            name=user.get_username(),
-            detail={"role": role.value},
-        )
-    return member
-
-
 def sign_in_wait(*, account: str, address: str) -> timedelta:
     """How long this account must wait at this address; zero when it may try."""
     now = timezone.now()
@@ -141,6 +119,18 @@ def note_sign_in_failure(*, account: str, address: str) -> None:
 
 def forget_sign_in_failures(*, account: str, address: str) -> None:
     SignInFailure.objects.filter(account=account, address=address).delete()
+
+
+def note_sign_in(*, account: str, address: str) -> None:
+    """Write a sign-in that succeeded to the installation's log."""
+    with transaction.atomic():
+        audit.record(
+            team_id=audit.INSTALLATION,
+            actor=account,
+            verb="sign_in",
+            kind="session",
+            detail={"address": address},
+        )
 
 
 def _note(actor: Actor, verb: str, token: ApiToken, detail: dict[str, object]) -> None:

@@ -40,6 +40,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--max-queued-tokens", type=int, default=None, help="prompt tokens in prefill; then 503"
     )
     parser.add_argument(
+        "--style",
+        choices=("continuous", "prefill_first", "reserve_max", "slots"),
+        default=None,
+        help="whose loop: vLLM's (default), SGLang's, TensorRT-LLM's or llama.cpp's",
+    )
+    parser.add_argument(
+        "--no-prefix-cache",
+        dest="prefix_cache",
+        action="store_const",
+        const=False,
+        default=None,
+        help="compute every prompt whole",
+    )
+    parser.add_argument(
+        "--long-prefill-threshold",
+        type=int,
+        default=None,
+        help="most prompt tokens of one request in one step beside others",
+    )
+    parser.add_argument(
         "--fault",
         action="append",
         default=[],
@@ -76,11 +96,12 @@ def _serve(args: argparse.Namespace) -> int:
     name = args.profile or profiles.DEFAULT
     overrides = ("blocks", "max_seqs", "token_budget", "max_model_len")
     limits = ("max_queued_requests", "max_queued_tokens")
-    given = {key: getattr(args, key) for key in (*overrides, *limits)}
+    options = ("style", "prefix_cache", "long_prefill_threshold")
+    given = {key: getattr(args, key) for key in (*overrides, *limits, *options)}
     config = profiles.load(name).config(
         **{key: value for key, value in given.items() if value is not None}
     )
-    options = ServerOptions(
+    server = ServerOptions(
         config=config,
         host=args.host,
         port=args.port,
@@ -92,7 +113,7 @@ def _serve(args: argparse.Namespace) -> int:
     def ready(port: int) -> None:
         print(f"headway engine: http://{args.host}:{port} serves {args.model} ({name})", flush=True)
 
-    _run(serve(options, ready=ready))
+    _run(serve(server, ready=ready))
     return 0
 
 

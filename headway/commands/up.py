@@ -34,6 +34,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="simulated",
         help="llamacpp: a small real model on CPU beside the simulated engine",
     )
+    parser.add_argument(
+        "--no-traffic",
+        action="store_true",
+        help="leave the demo gateway without its trickle of requests (4 a second)",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -51,7 +56,9 @@ def run(args: argparse.Namespace) -> int:
     for number in SIGNALS:
         signal.signal(number, _stop)
     data_dir = args.data_dir.resolve()
-    wish = Wish(args.bind, args.port, llamacpp=args.engine == "llamacpp")
+    wish = Wish(
+        args.bind, args.port, llamacpp=args.engine == "llamacpp", traffic=not args.no_traffic
+    )
     # A unix socket's path may be no longer than about 100 bytes, and a data directory's may.
     scratch = Path(tempfile.mkdtemp(prefix="headway-"))
     os.chdir(root)

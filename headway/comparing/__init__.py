@@ -1,1 +1,1 @@
-"""What ``headway compare`` is made of."""
+"""What ``headway ab`` is made of: arguments become an order, its news become lines."""

@@ -1,136 +1,112 @@
-"""``headway compare`` from its arguments to its exit code."""
+"""``headway ab`` from its arguments to its exit code."""
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
+import os
 import sys
-import textwrap
-from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from documents.problem import DocumentError, Problem
-from headway.running.saying import say
+from engines.egress import EgressDenied, EgressRules
+from engines.probe import probe
+from headway.comparing.arguments import document
+from headway.comparing.progress import Progress
+from headway.comparing.report import report
+from headway.running.saying import hold_descriptors, say
+from loadtest.ab.draft import draft
+from loadtest.ab.execution import BLOCKS, ORDER, RESULT
+from loadtest.ab.ground import EngineLost
+from loadtest.ab.hosting import Reach, carry_out, loop_of
+from loadtest.ab.order import Order
+from loadtest.ab.result import Result
+from loadtest.ab.worker import KEYS
+from loadtest.eventloop import run_fast
 from loadtest.printable import printable
-from loadtest.recorder import SCENARIO, SUMMARY, read_samples
-from loadtest.same_stimulus import Finished, check
-from measurement.block_bootstrap import ratio_interval
-from measurement.latencies import OF_SUCCESSES, WITH_INTERVALS
-from measurement.quantiles import Interval
-from measurement.side_by_side import NEXT, Group, Row, SideBySide, Value, side_by_side
-from measurement.summary import steady_samples
+from loadtest.tether import stop_on_signals
 from measurement.verdict import EXIT_CODES
-
-WIDTH = 80
-PERCENTS = (50, 95, 99)
-Ratios = dict[str, Interval]
 
 
 def compare_in_shell(args: argparse.Namespace) -> int:
-    """Read, check, print."""
+    """Compare, print the report, return the exit code."""
+    hold_descriptors()
     try:
-        a, b = (_read(name, path) for name, path in (("a", args.a), ("b", args.b)))
-        found = side_by_side(a.summary, b.summary, check(a, b))
+        order, keys = _order(args)
+        out = _directory(args.out, force=args.force)
+        result = loop_of(order.where)(_run(order, out, args, keys))
+    except EgressDenied as error:
+        return _refuse("target_not_allowed", error.problems)
     except DocumentError as error:
-        for problem in error.problems:
-            say(f"headway compare: {printable(str(problem))}\n", sys.stderr)
-        return EXIT_CODES["bad_configuration"]
-    ratios = dict(_ratios((args.a, a), (args.b, b), args.seed))
-    if args.json:
-        told = {name: interval.to_json() for name, interval in ratios.items()}
-        document = {**found.to_json(), "ratios": told, "seed": args.seed}
-        text = json.dumps(document, ensure_ascii=False, indent=2)
-    else:
-        text = _told(found, ratios)
-    say(text + "\n", sys.stdout)
-    return EXIT_CODES["pass"]
+        return _refuse("bad_configuration", error.problems)
+    except (EngineLost, OSError) as error:
+        return _refuse("infrastructure", [error])
+    except KeyboardInterrupt:  # the second Ctrl-C: not even the result is waited for
+        return _refuse("cancelled", ["stopped before the result was written"])
+    text = json.dumps(result.to_json(), ensure_ascii=False, indent=2) + "\n" if args.json else ""
+    failure = say(text or report(result), sys.stdout)
+    if failure is not None and not isinstance(failure, BrokenPipeError):
+        say(f"headway ab: the report can't be written: {failure}\n", sys.stderr)
+    if not args.quiet:
+        say(f"files in {out}\n", sys.stderr)
+    return result.exit_code
 
 
-def _read(name: str, path: Path) -> Finished:
-    documents: list[dict[str, Any]] = []
-    for file in (SCENARIO, SUMMARY):
-        try:
-            found = json.loads((path / file).read_text("utf-8"))
-        except (OSError, ValueError) as error:
-            message = f"holds no finished run: {file} can't be read: {error}"
-            raise DocumentError([Problem(name, str(path), message)]) from None
-        if not isinstance(found, dict):
-            raise DocumentError([Problem(name, str(path), f"{file} must hold an object")])
-        documents.append(found)
-    return Finished(name, documents[0], documents[1])
+async def _run(order: Order, out: Path, args: argparse.Namespace, keys: list[str]) -> Result:
+    stop = asyncio.Event()
+    reach = Reach(EgressRules.open(), keys)
+    with stop_on_signals(stop):
+        return await carry_out(order, out, Progress(quiet=args.quiet), reach=reach, stop=stop)
 
 
-def _ratios(
-    a: tuple[Path, Finished], b: tuple[Path, Finished], seed: int
-) -> Iterator[tuple[str, Interval]]:
-    """B's percentiles over A's, by a block bootstrap of the samples; none without samples."""
-    rng = np.random.default_rng(seed)
-    kept = [_steady(path, run) for path, run in (a, b)]
-    for metric in WITH_INTERVALS:
-        of = OF_SUCCESSES[metric]
-        values = [[value for value in map(of, samples) if value is not None] for samples in kept]
-        for percent in PERCENTS if all(values) else ():
-            name = f"{metric.removesuffix('_ms').upper()} P{percent}"
-            yield name, ratio_interval(values[0], values[1], percent, rng)
+def _order(args: argparse.Namespace) -> tuple[Order, list[str]]:
+    """The order, and the endpoints' keys: one in the environment serves both."""
+    given = document(args)
+    first = os.environ.get(KEYS[0], "")
+    keys = [first, os.environ.get(KEYS[1], first)]
+    found = [
+        run_fast(_complete(endpoint, key))
+        for endpoint, key in zip(given["endpoints"], keys, strict=False)
+    ]
+    return draft({**given, "endpoints": found}), keys
 
 
-def _steady(path: Path, run: Finished) -> list[Any]:
-    cut = (run.summary.get("cut") or {}).get("warm_up_s", 0.0)
-    samples = sorted(read_samples(path), key=lambda sample: (sample.intended_at, sample.index))
-    return [sample for sample in steady_samples(samples, cut) if sample.outcome.success]
+async def _complete(endpoint: dict[str, Any], key: str) -> dict[str, Any]:
+    """Ask the endpoint for its kind and model where the arguments leave them open."""
+    if endpoint.get("model") and endpoint.get("kind"):
+        return endpoint
+    url = endpoint["base_url"]
+    found = await probe(
+        url, EgressRules.open(), model=endpoint.get("model", ""), api_key=key, within=5.0
+    )
+    model = endpoint.get("model") or next(iter(found.models), "")
+    if not model:
+        raise EngineLost(f"{url} doesn't say which model it serves; is it up? Else give --model")
+    if len(found.models) > 1 and not endpoint.get("model"):
+        message = f"serves {len(found.models)} models; give one with --model"
+        raise DocumentError([Problem("endpoints", ", ".join(found.models), message)])
+    return {**endpoint, "model": model, "kind": endpoint.get("kind") or found.kind}
 
 
-def _told(found: SideBySide, ratios: Ratios) -> str:
-    lines = ["Description, no verdict.", "", _head("whole run"), *_rows(found.rows, ratios)]
-    for title, groups in (("tenant", found.tenants), ("prompt", found.bands)):
-        lines += _groups(title, groups)
-    lines += ["", "What can't be concluded:"]
-    for sentence in (*found.cannot, NEXT):
-        lines += textwrap.wrap(f"- {sentence}", WIDTH, subsequent_indent="  ")
-    return printable("\n".join(lines))
+def _directory(out: Path | None, *, force: bool) -> Path:
+    """An empty directory; with force, one whose files of an earlier comparison are gone."""
+    if out is None:
+        out = Path(f"headway-ab-{datetime.now(UTC):%Y%m%d-%H%M%S}")
+    if out.exists() and not out.is_dir():
+        raise DocumentError([Problem("out", str(out), "must be a directory")])
+    if out.is_dir() and any(out.iterdir()) and not force:
+        message = "is not empty; give another, or --force to write over the comparison in it"
+        raise DocumentError([Problem("out", str(out), message)])
+    out.mkdir(parents=True, exist_ok=True)
+    for name in (ORDER, BLOCKS, RESULT):
+        (out / name).unlink(missing_ok=True)
+    return out
 
 
-def _groups(title: str, groups: tuple[Group, ...]) -> list[str]:
-    """Nothing where there is only one, which is the whole run again."""
-    if len(groups) < 2:
-        return []
-    lines = []
-    for group in groups:
-        lines += ["", _head(f"{title} {group.name}"), *_rows(group.rows, {})]
-    return lines
-
-
-def _head(title: str) -> str:
-    return f"{title:<30}{'A':>12}{'B':>12}{'B − A':>12}   B / A, 95 %"
-
-
-def _rows(rows: tuple[Row, ...], ratios: Ratios) -> list[str]:
-    lines = []
-    for row in rows:
-        unit = "%" if row.unit == "share" else row.unit
-        label = f"{row.name}, {unit}"
-        change = "–" if row.delta is None else _number(row.delta, row.unit, sign="+")
-        line = f"{label:<30}{_value(row.a, row.unit):>12}{_value(row.b, row.unit):>12}{change:>12}"
-        lines.append(f"{line}   {_ratio(ratios.get(row.name))}".rstrip())
-    return lines
-
-
-def _ratio(found: Interval | None) -> str:
-    if found is None or found.low is None or found.high is None:
-        return ""
-    return f"{found.low:.2f} to {found.high:.2f}"
-
-
-def _value(value: Value, unit: str) -> str:
-    if value.value is None:
-        return "–"
-    return f"{'~' if value.rough else ''}{_number(value.value, unit)}"
-
-
-def _number(value: float, unit: str, sign: str = "") -> str:
-    shown = 100 * value if unit == "share" else value
-    digits = 2 if unit == "share" or abs(shown) < 100 else 0
-    return f"{shown:{sign},.{digits}f}"
+def _refuse(word: str, problems: Any) -> int:
+    for problem in problems:
+        say(f"headway ab: {printable(str(problem))}\n", sys.stderr)
+    return EXIT_CODES[word]

@@ -18,7 +18,9 @@ from headway.embedded.plan import (
     Plan,
     engine_specs,
     environment,
+    gateway_specs,
     given_environment,
+    lane_specs,
     python,
     server_specs,
 )
@@ -36,6 +38,7 @@ class Wish:
     bind: str
     port: int
     llamacpp: bool
+    traffic: bool = True
 
 
 def keep_house(wish: Wish, *, data_dir: Path, scratch: Path) -> NoReturn:
@@ -56,6 +59,9 @@ def keep_house(wish: Wish, *, data_dir: Path, scratch: Path) -> NoReturn:
         # The same addresses at every start where they are free, so that people can keep them.
         engine_port=free_port(preferred=wish.port + 100),
         llamacpp_port=free_port(preferred=wish.port + 101) if wish.llamacpp else None,
+        lane_ports=(free_port(preferred=wish.port + 102), free_port(preferred=wish.port + 103)),
+        gateway_port=free_port(preferred=wish.port + 80),
+        traffic=wish.traffic,
     )
     told = environment(plan, given_environment())
     family = Family(
@@ -83,8 +89,11 @@ def _start(family: Family, plan: Plan, told: Mapping[str, str]) -> str:
 
     The path of the first run's page, where this start has started one.
     """
-    early = [family.start(spec) for spec in (valkey_spec(plan.socket), *engine_specs(plan))]
+    specs = (valkey_spec(plan.socket), *engine_specs(plan), *lane_specs(plan))
+    early = [family.start(spec) for spec in specs]
     urls = ["--engine-url", f"http://{LOOPBACK}:{plan.engine_port}"]
+    urls += ["--lane-urls", *(f"http://{LOOPBACK}:{port}" for port in plan.lane_ports)]
+    urls += ["--gateway-url", f"http://{LOOPBACK}:{plan.gateway_port}"]
     if plan.llamacpp_port is not None:
         urls += ["--llamacpp-url", f"http://{LOOPBACK}:{plan.llamacpp_port}"]
         urls += ["--llamacpp-model", MODEL]
@@ -98,6 +107,8 @@ def _start(family: Family, plan: Plan, told: Mapping[str, str]) -> str:
     late = [family.start(spec) for spec in server_specs(plan)]
     for child in (*early, *late):
         family.wait_ready(child)
+    for spec in gateway_specs(plan):
+        family.start(spec)
     said = _manage("start_first_run", told=told, fault="the first load test could not be started")
     return said.strip().lstrip("/")
 
@@ -129,14 +140,27 @@ def _manage(command: str, *args: str, told: Mapping[str, str], fault: str) -> st
     return done.stdout
 
 
+def _second_person(plan: Plan) -> str:
+    """Who approves what admin proposes; nothing once that password is kept elsewhere."""
+    try:
+        password = (plan.data_dir / "approver_password").read_text().strip()
+    except FileNotFoundError:
+        return ""
+    return f"    approve   approver / {password}\n"
+
+
 def _welcome(plan: Plan, first_run: str, seconds: float) -> None:
     password = kept_secret(plan.data_dir, "admin_password")
+    gateway = f"http://{LOOPBACK}:{plan.gateway_port}/v1 (its key: {plan.data_dir}/demo_key)"
+    second = _second_person(plan)
     watch = f"    watch     {plan.address}{first_run}\n" if first_run else ""
     print(
         f"\n  Headway is up, {seconds:.1f} s after its start.\n\n"
         f"    open      {plan.address}\n"
         f"    sign in   admin / {password}\n"
+        f"{second}"
         f"{watch}"
+        f"    gateway   {gateway}\n"
         f"    data      {plan.data_dir}\n\n"
         "  Ctrl-C ends it; a second start keeps everything.\n",
         flush=True,

@@ -26,6 +26,11 @@ class Plan:
     port: int
     engine_port: int
     llamacpp_port: int | None
+    lane_ports: tuple[int, int] = (0, 0)
+    """Of the two engines behind the demo gateway."""
+    gateway_port: int = 0
+    traffic: bool = True
+    """Whether the demo gateway gets a trickle of requests."""
 
     @property
     def address(self) -> str:
@@ -82,6 +87,36 @@ def engine_specs(plan: Plan) -> list[Spec]:
             )
         )
     return specs
+
+
+def lane_specs(plan: Plan) -> list[Spec]:
+    """Two equal simulated engines for the demo gateway: one can try what the other does not."""
+    return [
+        Spec(
+            name,
+            python("-m", "headway", "engine", "--port", str(port)),
+            ready=answers(f"http://{LOOPBACK}:{port}/health"),
+        )
+        for name, port in zip(("lane-p", "lane-q"), plan.lane_ports, strict=True)
+    ]
+
+
+def gateway_specs(plan: Plan) -> list[Spec]:
+    """The demo gateway, and what asks it; nobody waits for them, they take what comes."""
+    url = f"http://{LOOPBACK}:{plan.gateway_port}"
+    told = ["-m", "headway", "gateway", "--control-plane", plan.address, "--name", "demo"]
+    told += ["--host", LOOPBACK, "--port", str(plan.gateway_port), "--egress", "loopback"]
+    told += ["--state-dir", str(plan.data_dir / "gateway"), "--drain-s", "1"]
+    token = (plan.data_dir / "gateway_token").read_text().strip()
+    asks = ["-m", "headway.embedded.trickle", "--url", url]
+    asks += ["--key-file", str(plan.data_dir / "demo_key")]
+    specs = [
+        Spec(
+            "gateway", python(*told), stop_after=4.0, environment={"HEADWAY_GATEWAY_TOKEN": token}
+        ),
+        Spec("traffic", python(*asks), stop_after=2.0),
+    ]
+    return specs if plan.traffic else specs[:1]
 
 
 def server_specs(plan: Plan) -> list[Spec]:

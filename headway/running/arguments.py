@@ -61,7 +61,7 @@ def document(args: argparse.Namespace) -> dict[str, Any]:
     if args.timeout:
         given["timeouts"] = {**_mapping(given.get("timeouts"), "timeouts"), **dict(args.timeout)}
     if args.slo:
-        given["slo"] = dict(_named(args.slo, builtin.SLOS, "slo"))
+        given["slo"] = dict(named(args.slo, builtin.SLOS, "slo"))
     policy = _policy(args.policy) if args.policy else given.get("policy")
     given["policy"] = _set(policy, args.policy_set)
     if args.shadow:
@@ -90,7 +90,7 @@ def _endpoint(args: argparse.Namespace, given: Any) -> dict[str, Any]:
 
 def _workload(args: argparse.Namespace, given: Any) -> dict[str, Any]:
     if args.workload or given is None:
-        given = _named(args.workload or "chat", builtin.WORKLOADS, "workload")
+        given = named(args.workload or "chat", builtin.WORKLOADS, "workload")
     workload = dict(_mapping(given, "workload"))
     for what, length in (("prompt", args.prompt_tokens), ("output", args.max_tokens)):
         if length is None:
@@ -156,7 +156,8 @@ def _set(policy: Any, changes: list[str]) -> Any:
     return changed
 
 
-def _named(text: str, known: Mapping[str, Mapping[str, Any]], what: str) -> Mapping[str, Any]:
+def named(text: str, known: Mapping[str, Mapping[str, Any]], what: str) -> Mapping[str, Any]:
+    """A built-in document by its name, or a file."""
     return known[text] if text in known else _file_or_names(text, tuple(known), what)
 
 
@@ -175,3 +176,8 @@ def _file(path: Path, what: str) -> Mapping[str, Any]:
     if not isinstance(found, Mapping):
         raise DocumentError([Problem(what, str(path), "must hold a mapping of field: value")])
     return found
+
+
+policy_document, named_document = _policy, named
+workload_document, arrivals_document, with_changes = _workload, _arrivals, _set
+"""For other commands that take the same words."""

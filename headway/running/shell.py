@@ -12,8 +12,8 @@ from typing import Any
 
 from documents.problem import DocumentError, Problem
 from engines.egress import EgressDenied, EgressRules
+from engines.probe import probe
 from headway.running.arguments import document
-from headway.running.completing import NoModel, complete
 from headway.running.progress import Progress
 from headway.running.saying import hold_descriptors, say
 from loadtest import publishing, recorder
@@ -35,6 +35,10 @@ _OURS = (
     recorder.SHADOW_REPORTS,
     recorder.SUMMARY,
 )
+
+
+class NoModel(RuntimeError):  # noqa: N818 - reads as what happened
+    """The endpoint can't be asked which model it serves."""
 
 
 def run_in_shell(args: argparse.Namespace) -> int:
@@ -62,7 +66,7 @@ async def _run(args: argparse.Namespace) -> Conclusion:
     stop = asyncio.Event()
     with stop_on_signals(stop):
         scenario = Scenario.parse(await complete(document(args), rules, key))
-        out = _directory(args.out, force=args.force)
+        out = directory(args.out, force=args.force)
         order = Order(scenario, out, rules, key)
         conclusion = await execute(order, Progress(quiet=args.quiet), stop)
     if not args.quiet:
@@ -70,7 +74,31 @@ async def _run(args: argparse.Namespace) -> Conclusion:
     return conclusion
 
 
-def _directory(out: Path | None, *, force: bool) -> Path:
+async def complete(given: dict[str, Any], rules: EgressRules, key: str) -> dict[str, Any]:
+    """Ask the endpoint for its kind and model where the arguments leave them open."""
+    endpoint = given["endpoint"]
+    if endpoint.get("model") and endpoint.get("kind"):
+        return given
+    open_model = {**endpoint, "model": endpoint.get("model") or "?"}
+    Scenario.parse({**given, "endpoint": open_model})  # other faults first
+    found = await probe(
+        endpoint["base_url"], rules, model=endpoint.get("model", ""), api_key=key, within=5.0
+    )
+    model = endpoint.get("model") or _only(found.models, endpoint["base_url"])
+    kind = endpoint.get("kind") or found.kind
+    return {**given, "endpoint": {**endpoint, "model": model, "kind": kind}}
+
+
+def _only(models: tuple[str, ...], base_url: str) -> str:
+    if not models:
+        raise NoModel(f"{base_url} doesn't say which model it serves; give --model")
+    if len(models) > 1:
+        message = f"serves {len(models)} models; give one with --model: {', '.join(models)}"
+        raise DocumentError([Problem("endpoint.model", None, message)])
+    return models[0]
+
+
+def directory(out: Path | None, *, force: bool) -> Path:
     """An empty directory; with force, one whose files of an earlier run are gone."""
     if out is None:
         out = Path(f"headway-run-{datetime.now(UTC):%Y%m%d-%H%M%S}")

@@ -16,9 +16,9 @@ from documents.parse import build
 from documents.problem import DocumentError, Problem
 from engines.egress import EgressDenied, EgressRules
 from headway.running.arguments import document
-from headway.running.completing import NoModel, complete
 from headway.running.progress import Progress
 from headway.running.saying import hold_descriptors, say
+from headway.running.shell import NoModel, complete
 from loadtest.conclusion import CANCELLED, Conclusion
 from loadtest.eventloop import run_fast
 from loadtest.execution import Order, execute

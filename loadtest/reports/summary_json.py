@@ -45,6 +45,7 @@ def document(conclusion: Conclusion) -> dict[str, Any]:
         "shadow": _shadow(conclusion),
         "slo": _slo(conclusion),
         "engine_signals": dict(seen.signals),
+        "model": dict(seen.model) or None,
         "endpoint": {
             "name": scenario.endpoint.name,
             "base_url": scenario.endpoint.base_url,

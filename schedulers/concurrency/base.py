@@ -35,6 +35,33 @@ class OutcomeKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AgentLoad:
+    """What a host of agents sees of their contexts. Tokens; counts are since the last time.
+
+    An agent is active from its admission to its end, whether it thinks, waits for a tool or
+    stands in the engine's queue; a paused one is not.
+    """
+
+    active: int
+    contexts: float
+    """Tokens in the contexts of the active ones."""
+    kv_tokens: int
+    """Tokens that the KV cache holds."""
+    next_context: float | None = None
+    """The context of whoever would be admitted or resumed next; None: nobody waits."""
+    kv_used: float | None = None
+    """Share of the KV cache that holds contexts, 0 to 1."""
+    hit_rate: float | None = None
+    """Share of prompt tokens that were found in the cache."""
+    evicted: int = 0
+    """Contexts that were thrown out."""
+    turns: int = 0
+    """Turns that began."""
+    grown: float | None = None
+    """Tokens by which a context grows in one turn, in the mean."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
     """One finished request, as the limiter saw it. Times are seconds on the limiter's clock.
 
@@ -56,6 +83,8 @@ class Observation:
     prompt_tokens: int | None = None
     output_tokens: int | None = None
     retry_after: float | None = None
+    agents: AgentLoad | None = None
+    """For laws that count agents, on whatever ends and on ticks; other hosts leave it out."""
 
     def measured(self, signal: str) -> float | None:
         """The latency a law follows, or None when it is no positive finite number.

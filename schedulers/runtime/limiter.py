@@ -78,6 +78,11 @@ class Limiter:
         return self._limit
 
     @property
+    def until(self) -> float:
+        """Until when the limit holds if nothing ends; infinity when only observations move it."""
+        return self._until
+
+    @property
     def waiting(self) -> int:
         """How many wait for a permit."""
         return len(self._waiters)
@@ -145,6 +150,13 @@ class Limiter:
         )
         self.in_flight -= 1
         self._step(seen, now)
+        if self._waiters:
+            self._wake()
+
+    def keep_time(self) -> None:
+        """For hosts that queue before the limiter: ask the law if its time has come."""
+        if self._until < math.inf:
+            self._keep_time()
         if self._waiters:
             self._wake()
 

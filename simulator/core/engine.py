@@ -8,233 +8,270 @@ same steps for the same requests, since nothing here looks at a clock.
 from __future__ import annotations
 
 import heapq
+import math
 from collections import deque
+from collections.abc import KeysView
 
+from simulator.core.batch import Batch
 from simulator.core.config import EngineConfig
+from simulator.core.content import Content
+from simulator.core.continuous import Continuous
 from simulator.core.cost import GraphSizes
-from simulator.core.ingest import Ingest
-from simulator.core.kv_cache import BlockPool
+from simulator.core.door import Door, QueueFull
+from simulator.core.hooks import NONE, Hooks
+from simulator.core.kv_cache import BlockPool, Plan
+from simulator.core.prefill_first import PrefillFirst
 from simulator.core.request import Phase, Request, Sequence
-from simulator.core.step import Step
+from simulator.core.state import State
+from simulator.core.step import Step, Stretch
 
-
-class QueueFull(Exception):  # noqa: N818 - a refusal, not a fault
-    """The engine holds all it may; ``reason`` is the limit's name as vLLM's metrics spell it."""
-
-    def __init__(self, reason: str, limit: int) -> None:
-        self.reason = reason
-        self.limit = limit
-        super().__init__(f"{reason} ({limit}) is reached")
+__all__ = ["Engine", "QueueFull"]
 
 
 class Engine:
     """One engine replica: queues, block pool and the step loop."""
 
-    def __init__(self, config: EngineConfig, *, seed: int) -> None:
+    def __init__(
+        self,
+        config: EngineConfig,
+        *,
+        seed: int,
+        hooks: Hooks = NONE,
+        keep_times: bool = False,
+    ) -> None:
         self.config = config
-        self.pool = BlockPool(config.blocks, config.block_size, config.watermark)
-        self.running: list[Sequence] = []
-        self.waiting: deque[Sequence] = deque()
         self.free_at = 0.0
         """When the last step ended: the next one can't begin before."""
-        self._sequences: dict[str, Sequence] = {}
-        self._ingesting: list[tuple[float, int, Sequence]] = []
-        self._ingest = Ingest(config.ingest_s, config.ingest_sigma, seed)
+        self.state = State(config, hooks, keep_times=keep_times)
+        self._loop: Continuous | PrefillFirst = (
+            PrefillFirst(self.state) if config.style == "prefill_first" else Continuous(self.state)
+        )
+        self._door = Door(config, seed)
         self._graphs = GraphSizes(config.max_seqs)
-        self._added = 0
         self._steps = 0
-        self._prefilling = 0
 
     def __len__(self) -> int:
         """Requests that are not over: in ingest, waiting or running."""
-        return len(self._sequences)
+        return len(self._door.sequences)
 
-    def admit(self) -> None:
-        """Raise QueueFull if the next ``add`` would."""
-        config = self.config
-        if config.max_queued_requests is not None and len(self) >= config.max_queued_requests:
-            raise QueueFull("max_num_queued_reqs", config.max_queued_requests)
-        if config.max_queued_tokens is not None and self._prefilling >= config.max_queued_tokens:
-            raise QueueFull("max_num_queued_tokens", config.max_queued_tokens)
+    @property
+    def ingesting(self) -> int:
+        """Requests that the scheduler doesn't see yet."""
+        return len(self._door.ingesting)
+
+    @property
+    def running(self) -> KeysView[Sequence]:
+        """The batch, in order of admission."""
+        return self.state.running.keys()
+
+    @property
+    def waiting(self) -> deque[Sequence]:
+        """The queue, next first."""
+        return self.state.waiting
+
+    @property
+    def pool(self) -> BlockPool:
+        """The KV memory."""
+        return self.state.pool
 
     def add(self, request: Request, now: float) -> Sequence:
         """Take a request that arrives ``now``. QueueFull if a limit says no."""
-        if request.id in self._sequences:
-            raise ValueError(f"{request.id}: a request of this id is in the engine")
-        if request.total_tokens > self.config.max_model_len:
-            raise ValueError(f"{request.id}: longer than max_model_len")
-        self.admit()
-        queued_at = now + self._ingest.draw()
-        sequence = Sequence(request, arrived_at=now, queued_at=queued_at)
-        heapq.heappush(self._ingesting, (queued_at, self._added, sequence))
-        self._added += 1
-        self._sequences[request.id] = sequence
-        self._prefilling += request.prompt_tokens
-        return sequence
+        return self._door.add(request, now)
+
+    def warm(self, content: Content, tokens: int) -> None:
+        """Start with the whole blocks of a content in the prefix cache, as if just used."""
+        pool = self.pool
+        sequence = Sequence(Request("warm", tokens + 1, 1, content), 0.0, 0.0)
+        blocks = pool.growth(0, tokens)
+        if blocks > pool.free:
+            raise ValueError(f"{blocks} blocks don't fit into the {pool.free} that are free")
+        pool.admit(sequence, Plan([], 0))
+        pool.take(blocks)
+        sequence.restart(tokens)
+        pool.release(sequence)
 
     def abort(self, request_id: str) -> bool:
         """Forget a request and free its blocks at once; False if it is over already."""
-        sequence = self._sequences.pop(request_id, None)
+        sequence = self._door.sequences.get(request_id)
         if sequence is None:
             return False
+        state = self.state
         if sequence.phase is Phase.RUNNING:
-            self.running.remove(sequence)
+            state.drop(sequence)
         elif sequence.phase is Phase.WAITING:
-            self.waiting.remove(sequence)
+            state.waiting.remove(sequence)
+            state.blocked = False
         else:
-            self._ingesting = [entry for entry in self._ingesting if entry[2] is not sequence]
-            heapq.heapify(self._ingesting)
+            self._door.withdraw(sequence)
         self._end(sequence, Phase.ABORTED)
         return True
 
     def next_step_at(self) -> float | None:
         """The earliest model time at which a step has work; None while the engine is empty."""
-        if self.running or self.waiting:
+        if self.state.running or self.state.waiting:
             return self.free_at
-        if self._ingesting:
-            return max(self.free_at, self._ingesting[0][0])
+        if self._door.ingesting:
+            return max(self.free_at, self._door.ingesting[0][0])
         return None
 
     def step(self, now: float) -> Step:
-        """Schedule and run one step that begins ``now``."""
-        due = self.next_step_at()
-        if due is None or now < due:
-            raise ValueError(f"no step can begin at {now}: the next one can at {due}")
-        self._take_in(now)
-        batch = _Batch(self.config.token_budget)
-        self._schedule_running(batch)
-        if not batch.preempted:
-            self._schedule_waiting(batch, now)
-        return self._complete(batch, now)
-
-    def _take_in(self, now: float) -> None:
-        ingesting = self._ingesting
-        while ingesting and ingesting[0][0] <= now:
-            sequence = heapq.heappop(ingesting)[2]
-            sequence.phase = Phase.WAITING
-            self.waiting.append(sequence)
-
-    def _schedule_running(self, batch: _Batch) -> None:
-        running = self.running
-        place = 0
-        while place < len(running) and batch.left:
-            sequence = running[place]
-            chunk = min(sequence.known - sequence.computed, batch.left)
-            if not self._make_room(sequence, sequence.computed + chunk, batch):
-                return
-            batch.put(sequence, chunk)
-            place += 1
-
-    def _make_room(self, sequence: Sequence, tokens: int, batch: _Batch) -> bool:
-        """Grow the sequence, preempting from the tail; False if it was itself the tail."""
-        while not self.pool.grow(sequence, tokens):
-            victim = self.running.pop()
-            self._preempt(victim)
-            batch.preempted.append(victim)
-            if victim is sequence:
-                return False
-        return True
-
-    def _preempt(self, victim: Sequence) -> None:
-        """Recompute: blocks go, tokens said stay said, and it is first to come back."""
-        self.pool.release(victim)
-        victim.computed = 0
-        victim.preemptions += 1
-        victim.phase = Phase.WAITING
-        self.waiting.appendleft(victim)
-
-    def _schedule_waiting(self, batch: _Batch, now: float) -> None:
-        """First come, first served: where the head doesn't fit, nobody passes it."""
-        while self.waiting and batch.left and len(self.running) < self.config.max_seqs:
-            sequence = self.waiting[0]
-            if not self.pool.admits(sequence, others=bool(self.running)):
-                return
-            chunk = min(sequence.known, batch.left)
-            self.pool.grow(sequence, chunk)
-            self.waiting.popleft()
-            self.running.append(sequence)
-            sequence.phase = Phase.RUNNING
-            if sequence.scheduled_at is None:
-                sequence.scheduled_at = now
-            batch.put(sequence, chunk)
-
-    def _complete(self, batch: _Batch, now: float) -> Step:
-        running, waiting, used = len(self.running), len(self.waiting), self.pool.used
-        tokens = self.config.token_budget - batch.left
-        padded = tokens if batch.prefill_tokens else self._graphs.padded(tokens)
-        end = now + self.config.cost.seconds(padded, batch.context, batch.sequences, batch.pairs)
-        finished = self._emit(batch.emitting, end)
-        self.free_at = end
-        self._steps += 1
+        """Schedule and run one step that begins ``now``, and tell all of it."""
+        self._begin(now)
+        batch = self._schedule(now)
+        state = self.state
+        emitted = batch.emitting(state.running)
+        before = [sequence.last_token_at for sequence in emitted]
+        running, waiting, used = len(state.running), len(state.waiting), self.pool.used
+        finished = self._complete(batch)
+        for sequence, at in zip(emitted, before, strict=True):
+            sequence.last_gap = None if at is None else self.free_at - at
         return Step(
             index=self._steps - 1,
             start=now,
-            end=end,
-            tokens=tokens,
+            end=self.free_at,
+            tokens=batch.tokens,
             prefill_tokens=batch.prefill_tokens,
             context=batch.context,
             sequences=batch.sequences,
-            emitted=tuple(batch.emitting),
+            emitted=tuple(emitted),
             finished=tuple(finished),
             preempted=tuple(batch.preempted),
             running=running,
             waiting=waiting,
             used_blocks=used,
+            freed_blocks=used - self.pool.used,
+            pairs=batch.pairs,
         )
 
-    def _emit(self, emitting: list[Sequence], end: float) -> list[Sequence]:
-        finished = []
-        for sequence in emitting:
-            sequence.emitted += 1
-            sequence.known += 1
-            if sequence.last_token_at is None:
-                sequence.first_token_at = end
-                self._prefilling -= sequence.request.prompt_tokens
+    def advance(self, now: float, before: float = math.inf) -> Stretch:
+        """Run the step that begins ``now`` and all that follow it in which nothing changes.
+
+        Nothing of the outside may happen until ``before``: no step begins at or after it. The times
+        and the memory are those that ``step`` would give.
+        """
+        self._begin(now)
+        steps = self._leap(now, before)
+        if steps:
+            return self._leapt(now, steps)
+        batch = self._schedule(now)
+        state = self.state
+        tokens = (state.decoding.count if batch.decodes else 0) + len(batch.completing)
+        running, waiting, used = len(state.running), len(state.waiting), state.pool.used
+        finished = tuple(self._complete(batch))
+        preempted = tuple(batch.preempted)
+        return Stretch(1, now, self.free_at, tokens, finished, preempted, running, waiting, used)
+
+    def run_until(self, moment: float) -> None:
+        """Run every step that begins before a moment, if nothing of the outside happens till then.
+
+        What ``advance`` would do again and again, for a host that asks nothing in between.
+        """
+        while (due := self.next_step_at()) is not None and due < moment:
+            self._begin(due)
+            steps = self._leap(due, moment)
+            if steps:
+                self._take(steps)
+                self._finish([])
             else:
-                sequence.last_gap = end - sequence.last_token_at
-            sequence.last_token_at = end
+                self._complete(self._schedule(due))
+
+    def _begin(self, now: float) -> None:
+        ingesting, state = self._door.ingesting, self.state
+        ready = state.running or state.waiting or (ingesting and ingesting[0][0] <= now)
+        if not ready or now < self.free_at:
+            due = self.next_step_at()
+            raise ValueError(f"no step can begin at {now}: the next one can at {due}")
+        while ingesting and ingesting[0][0] <= now:
+            sequence = heapq.heappop(ingesting)[2]
+            sequence.phase = Phase.WAITING
+            self.state.waiting.append(sequence)
+            if self.state.hooks.next_up is not None:
+                self.state.blocked = False
+
+    def _leap(self, now: float, before: float) -> int:
+        """How many steps of decodes alone can be taken at once; 0: this one can't be one."""
+        if not self._loop.settled:
+            return 0
+        decoding = self.state.decoding
+        ingesting = self._door.ingesting
+        bound = min(before, ingesting[0][0]) if ingesting else before
+        decoding.anchor(now, self._graphs.padded(decoding.count))
+        steps = decoding.steps_before(bound, decoding.steps_to_finish)
+        return decoding.affordable(steps, self.state.pool.free)
+
+    def _take(self, steps: int) -> None:
+        """Take so many steps of decodes alone at once."""
+        state = self.state
+        decoding = state.decoding
+        state.pool.take(decoding.demand_of(steps))
+        self.free_at = end = decoding.end_after(steps)
+        decoding.advance(steps, end)
+        if isinstance(self._loop, PrefillFirst):
+            self._loop.leapt(steps)
+        self._steps += steps
+
+    def _leapt(self, now: float, steps: int) -> Stretch:
+        state = self.state
+        tokens, running = state.decoding.count * steps, len(state.running)
+        self._take(steps)
+        waiting, used, end = len(state.waiting), state.pool.used, self.free_at
+        finished = tuple(self._finish([]))
+        return Stretch(steps, now, end, tokens, finished, (), running, waiting, used)
+
+    def _schedule(self, now: float) -> Batch:
+        batch = Batch(now, self.state.budget(now))
+        self._loop.schedule(batch)
+        return batch
+
+    def _complete(self, batch: Batch) -> list[Sequence]:
+        """Cost the step and end it."""
+        state = self.state
+        decoding = state.decoding
+        if batch.prefills or batch.swapped:
+            decoding.interrupt()
+            tokens = batch.tokens
+            padded = tokens if batch.prefill_tokens else self._graphs.padded(tokens)
+            cost = self.config.cost.seconds(padded, batch.context, batch.sequences, batch.pairs)
+            end = batch.start + cost + 1e-3 * self.config.swap_ms_per_token * batch.swapped
+        else:
+            decoding.anchor(batch.start, self._graphs.padded(decoding.count))
+            end = decoding.end_after(1)
+        if batch.decodes:
+            decoding.advance(1, end)
+        self.free_at = end
+        self._steps += 1
+        for sequence in batch.skipped:
+            decoding.join(sequence)
+        return self._finish(self._prefilled(batch, end))
+
+    def _prefilled(self, batch: Batch, end: float) -> list[Sequence]:
+        """What was computed can be found; whose prompt is whole goes on to decode or is done."""
+        state = self.state
+        for sequence in batch.prefills:
+            if sequence.request.content is not None:  # nobody else looks for the others
+                state.pool.publish(sequence)
+        state.blocked = state.blocked and not batch.prefills
+        done = []
+        for sequence in batch.completing:
+            del state.prefilling[sequence]
+            if sequence.first_token_at is None:
+                self._door.answered(sequence)
+            sequence.say(end)
             if sequence.emitted == sequence.request.output_tokens:
-                finished.append(sequence)
-        for sequence in finished:
-            del self._sequences[sequence.request.id]
+                done.append(sequence)
+            else:
+                state.decoding.join(sequence)
+        return done
+
+    def _finish(self, done: list[Sequence]) -> list[Sequence]:
+        done += self.state.decoding.take_finished()
+        if len(done) > 1:
+            done.sort(key=lambda sequence: sequence.place)
+        for sequence in done:
+            self.state.drop(sequence)
             self._end(sequence, Phase.FINISHED)
-        if finished:
-            self.running = [each for each in self.running if each.phase is Phase.RUNNING]
-        return finished
+        return done
 
     def _end(self, sequence: Sequence, phase: Phase) -> None:
-        self.pool.release(sequence)
+        self._door.over(sequence)
         sequence.phase = phase
-        if sequence.first_token_at is None:
-            self._prefilling -= sequence.request.prompt_tokens
-
-
-class _Batch:
-    """One step as it is being put together."""
-
-    __slots__ = (
-        "context", "emitting", "left", "pairs", "preempted", "prefill_tokens", "sequences",
-    )  # fmt: skip
-
-    def __init__(self, budget: int) -> None:
-        self.left = budget
-        self.sequences = 0
-        self.prefill_tokens = 0
-        self.context = 0
-        self.pairs = 0.0
-        self.emitting: list[Sequence] = []
-        self.preempted: list[Sequence] = []
-
-    def put(self, sequence: Sequence, chunk: int) -> None:
-        """Schedule ``chunk`` tokens of a sequence whose blocks are there."""
-        done = sequence.computed
-        if chunk == 1 and done >= sequence.request.prompt_tokens:
-            self.context += done
-        else:
-            self.prefill_tokens += chunk
-            self.pairs += chunk * (done + chunk / 2)
-        sequence.computed = done = done + chunk
-        self.left -= chunk
-        self.sequences += 1
-        if done == sequence.known:
-            self.emitting.append(sequence)

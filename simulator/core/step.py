@@ -1,9 +1,9 @@
-"""What one step of the engine did."""
+"""What steps of the engine did: one in full, or a stretch of equal ones at once."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from simulator.core.request import Sequence
 
@@ -30,6 +30,10 @@ class Step:
     running: int
     waiting: int
     used_blocks: int
+    freed_blocks: int = 0
+    """Blocks that nobody uses any more once the step is over."""
+    pairs: float = 0.0
+    """Attention pairs of prefills."""
 
     @property
     def duration(self) -> float:
@@ -52,3 +56,21 @@ class Step:
             "waiting": self.waiting,
             "used_blocks": self.used_blocks,
         }
+
+
+class Stretch(NamedTuple):
+    """``steps`` steps at once: one of any kind, or many of decodes alone that differ in nothing.
+
+    ``tokens`` counts the output tokens said, at the end of each step as many. The other counts are
+    those while the last step ran.
+    """
+
+    steps: int
+    start: float
+    end: float
+    tokens: int
+    finished: tuple[Sequence, ...]
+    preempted: tuple[Sequence, ...]
+    running: int
+    waiting: int
+    used_blocks: int

@@ -13,9 +13,9 @@ from documents.fields import parameter
 from documents.parse import build, unknown_keys
 from documents.problem import DocumentError, Problem
 from simulator.plants import measures as m
+from simulator.plants.case import Maker, Numbers
 from simulator.plants.congestion import Congestion, Step
 from simulator.plants.run import ENDLESS, Load, run
-from simulator.plants.scenarios import Maker, Numbers
 from simulator.plants.work import TOKEN_WORK_MEAN, Work
 
 PLANT_KEYS = ("capacity", "knee", "reject_at", "base_s", "top_s", "reject_s", "network_s")

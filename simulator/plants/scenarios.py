@@ -6,57 +6,17 @@ numbers; bars hold for the mean over the seeds, those on refusals for every seed
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
-from schedulers.concurrency.base import ConcurrencyLaw
 from simulator.plants import measures as m
+from simulator.plants.case import REQUEST_LAWS, Bar, Case, Maker, Numbers
 from simulator.plants.congestion import Congestion, Step
+from simulator.plants.points import POINT_CASES
 from simulator.plants.run import Client, Load, Outcome, run
 from simulator.plants.work import TOKEN_WORK_MEAN, Work
-
-Numbers = Mapping[str, float]
-
-
-class Maker(Protocol):
-    """Makes the law under test; ``initial`` where a scenario starts it warm."""
-
-    def __call__(self, *, initial: int | None = None) -> ConcurrencyLaw[Any]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """``measure`` must be at most (or at least) ``bound``: in the mean, or for each seed."""
-
-    measure: str
-    bound: float
-    least: bool = False
-    each: bool = False
-
-    def met(self, values: list[float]) -> bool:
-        held = self.value(values)
-        return held >= self.bound - 1e-9 if self.least else held <= self.bound + 1e-9
-
-    def value(self, values: list[float]) -> float:
-        """The number that is held against the bound."""
-        if self.each:
-            return min(values) if self.least else max(values)
-        return sum(values) / len(values)
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """One way to play a scenario. ``optimum`` says in words what could be reached at best."""
-
-    scenario: str
-    label: str
-    optimum: str
-    play: Callable[[Maker, int], Numbers]
-    bars: tuple[Bar, ...]
-
 
 PLANT = Congestion()
 HALF = {"capacity": 22, "knee": 27, "reject_at": 34}
@@ -245,8 +205,8 @@ def _cases() -> list[Case]:
     found.append(Case("S8", "σ 0.1", "112.5/s", _s8, fair))
     day = (Bar("attained", 1.0, least=True), Bar("p99_s", 3.5), Bar("refused", 5))
     found.append(Case("S9", "σ 0.3", "all served", _s9, day))
-    return found
+    return [replace(case, laws=REQUEST_LAWS) for case in found]
 
 
-CASES: tuple[Case, ...] = tuple(_cases())
+CASES: tuple[Case, ...] = (*_cases(), *POINT_CASES)
 NAMES: tuple[str, ...] = tuple(dict.fromkeys(case.scenario for case in CASES))

@@ -40,6 +40,14 @@ export function clock(seconds) {
 }
 
 /**
+ * The time of day in UTC of Unix seconds, hh:mm:ss.
+ * @param {number | null | undefined} seconds
+ */
+export function utc(seconds) {
+  return seconds == null ? "–" : new Date(1000 * seconds).toISOString().slice(11, 19);
+}
+
+/**
  * An age in words: 0.8 s, 12 s, 4 min, 3 h.
  * @param {number} seconds
  */

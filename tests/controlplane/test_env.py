@@ -27,6 +27,7 @@ BAD = {
     "REDIS_URL": "http://127.0.0.1:6379",
     "HEADWAY_DATA_DIR": "relative/path",
     "HEADWAY_EGRESS": "10.0.0.0/99",
+    "HEADWAY_GATEWAY_HISTORY_S": "60",
     "HEADWAY_BEHIND_PROXY": "sometimes",
     "LOG_LEVEL": "loud",
 }

@@ -15,9 +15,12 @@ import pytest
 
 BINARIES = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
 AGAIN = (
-    *("audit", "teams", "catalogue", "runs", "api/test_catalogue.py", "api/test_idempotency.py"),
-    *("test_in_use.py", "test_migrations.py"),
+    *("audit", "teams", "catalogue", "api/test_catalogue.py", "api/test_idempotency.py"),
+    *("gates/test_services.py", "runs/test_services.py", "runs/test_supervisor.py"),
+    *("runs/test_views.py", "runs/test_watchdog.py", "test_in_use.py", "test_migrations.py"),
+    "gateways/test_telemetry.py",
 )
+"""What leans on the database: locks, constraints, triggers, queries. Not what folds and draws."""
 pytestmark = pytest.mark.postgresql
 
 

@@ -158,10 +158,10 @@ class Visitor:
         with self._opener.open(self.url + path, timeout=30) as answer:
             return answer.read().decode()
 
-    def post(self, path: str, **fields: str | list[str]) -> str:
+    def post(self, path: str, *, page: str = "", **fields: str | list[str]) -> str:
         """Send a form as its page does, with the page's own CSRF token."""
-        found = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', self.get(path))
-        assert found, f"{path} has no form"
+        found = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', self.get(page or path))
+        assert found, f"{page or path} has no form"
         body = urllib.parse.urlencode({**fields, "csrfmiddlewaretoken": found[1]}, doseq=True)
         referer = {"Referer": self.url + path}
         request = urllib.request.Request(self.url + path, body.encode(), referer)
@@ -173,8 +173,8 @@ class Visitor:
             told = [re.sub(r"<[^>]+>", "", fault) for fault in faults]
             raise AssertionError(f"{path}: {error.code} {told}") from None
 
-    def sign_in(self, password: str) -> Visitor:
-        page = self.post("/sign-in/", username="admin", password=password)
+    def sign_in(self, password: str, *, name: str = "admin") -> Visitor:
+        page = self.post("/sign-in/", username=name, password=password)
         assert "Sign out" in page or "sign-out" in page, "the sign-in was refused"
         return self
 

@@ -29,6 +29,16 @@ catalogue = [
         path(f"{many}/<str:pk>/versions/<int:number>/", nothing, name=f"{one}_version"),
     )
 ]
+catalogue += [
+    path("policies/<str:pk>/aliases/", nothing, name="policy_aliases"),
+    path("policies/<str:pk>/diff/", nothing, name="policy_diff_choose"),
+    path("policies/<str:pk>/diff/<int:a>/<int:b>/", nothing, name="policy_diff"),
+]
+teams = [
+    path("members/", nothing, name="members"),
+    path("members/<str:pk>/role/", nothing, name="member_role"),
+    path("members/<str:pk>/remove/", nothing, name="member_remove"),
+]
 runs = [
     path("", nothing, name="list"),
     path("new/", nothing, name="new"),
@@ -49,5 +59,6 @@ urlpatterns = [
     path("sign-out/", nothing, name="logout"),
     path("audit/", include(([path("", nothing, name="list")], "audit"))),
     path("catalogue/", include((catalogue, "catalogue"))),
+    path("team/", include((teams, "teams"))),
     path("runs/", include((runs, "runs"))),
 ]

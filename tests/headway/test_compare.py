@@ -1,141 +1,81 @@
-"""``headway compare``: two runs beside each other, no verdict, and never two stimuli."""
+"""``headway compare``: two finished runs described, and never judged."""
 
 from __future__ import annotations
 
-import copy
 import json
 from pathlib import Path
-from typing import Any
 
-import msgspec
-import numpy as np
 import pytest
 
 from headway.__main__ import main
-from loadtest.recorder import SAMPLES, SCENARIO
-from loadtest.same_stimulus import Finished, check
-from measurement.sample import Sample
-from measurement.side_by_side import side_by_side
-from measurement.summary import summarise
-from tests.loadtest.test_scenario import document
-from tests.measurement.builders import answered, slo
+from loadtest import facts
+from loadtest.facts import Facts
+from loadtest.recorder import Recorder
+from loadtest.scenario import Scenario
+from tests.loadtest.ab.asked import SHORT, SLO, policy
+from tests.measurement.builders import answered
 
-DURATION = 40.0
-
-
-def samples(scale: float, n: int = 800) -> list[Sample]:
-    rng = np.random.default_rng(3)
-    rows = []
-    for index, at in enumerate(np.sort(rng.uniform(0, DURATION, n)).tolist()):
-        first = scale * float(rng.lognormal(-2, 0.4))
-        times = {"first_token_at": at + first, "last_token_at": at + first + 0.4}
-        tenant = "acme" if index % 2 else "globex"
-        done = {"done_at": at + first + 0.4, "tenant": tenant}
-        rows.append(answered(index, at, **times, **done, prompt_tokens=100 + index))
-    return rows
+SCENARIO = {
+    "endpoint": {"base_url": "http://127.0.0.1:9", "model": "m"},
+    "workload": SHORT,
+    "arrivals": {"process": "constant", "rate": 10},
+    "duration_s": 10,
+    "slo": SLO,
+}
 
 
-def run(path: Path, scale: float, summary: dict[str, Any] | None = None, **changes: Any) -> Path:
-    """A finished run's directory."""
-    rows = samples(scale)
-    path.mkdir()
-    (path / SCENARIO).write_text(json.dumps(document(**changes)))
-    found = summarise(rows, slo=slo(), duration=DURATION).to_json()
-    found |= {"status": "finished", "verdict": "pass", **(summary or {})}
-    (path / "summary.json").write_text(json.dumps(found))
-    lines = b"".join(msgspec.json.encode(row) + b"\n" for row in rows)
-    (path / SAMPLES).write_bytes(lines)
-    return path
+def run_of(out: Path, *, limit: int, slow: float, shift: float = 0.0, last: int = 100) -> str:
+    """A directory as a run leaves it: ten requests a second, each answered ``slow`` later."""
+    out.mkdir()
+    scenario = Scenario.parse({**SCENARIO, "policy": policy(limit, f"at-{limit}")})
+    facts.write(out, scenario, Facts(0.0, "1", last, "salt"))
+    with Recorder(out) as recorder:
+        for index in range(last):
+            at = index / 10 + shift
+            first, last_at = at + slow, at + slow + 0.4
+            recorder.sample(
+                answered(index, at, first_token_at=first, last_token_at=last_at, done_at=last_at)
+            )
+    return str(out)
 
 
-def test_two_runs_stand_side_by_side_with_what_cannot_be_concluded(
+def test_two_runs_of_one_load_are_described_without_a_verdict(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    a, b = run(tmp_path / "a", 1.0), run(tmp_path / "b", 2.0)
-    assert main(["compare", str(a), str(b), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["label"] == "description, no verdict"
-    rows = {row["name"]: row for row in found["rows"]}
-    assert rows["TTFT P95"]["relative"] == pytest.approx(1.0)
-    assert found["ratios"]["TTFT P95"]["low"] < 2 < found["ratios"]["TTFT P95"]["high"]
-    assert {group["name"] for group in found["tenants"]} == {"acme", "globex"}
-    assert [group["name"] for group in found["bands"]] == ["1 to 256 tokens", "257 to 1,024 tokens"]
-    assert not {"harm", "pass", "fail"} & set(json.dumps(found).replace('"', " ").split())
-    assert main(["compare", str(a), str(b)]) == 0
+    a = run_of(tmp_path / "a", limit=8, slow=0.05)
+    b = run_of(tmp_path / "b", limit=4, slow=0.25)
+    assert main(["compare", a, b]) == 0
     said = capsys.readouterr().out
-    assert "No verdict can be drawn" in said
-    assert "tenant acme" in said
-    assert "seeds differ" not in said
-
-
-def test_the_same_command_gives_the_same_words(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    a, b = run(tmp_path / "a", 1.0), run(tmp_path / "b", 2.0, seed=9)
-    told = []
-    for _ in range(2):
-        main(["compare", str(a), str(b)])
-        told.append(capsys.readouterr().out)
-    assert told[0] == told[1]
-    assert "seeds differ" in told[0].replace("\n  ", " ")
+    assert "A, at-8" in said
+    assert "B, at-4" in said
+    assert "100 pairs: 0 bad in A alone, 100 in B alone, 0 in both" in said
+    assert "median change of TTFT +200.0 ms" in said
+    assert "No verdict" in said
+    assert main(["compare", a, b, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["pairs"]["n"] == 100
+    assert "outcome" not in found
 
 
 @pytest.mark.parametrize(
-    ("changes", "summary", "word"),
+    ("changes", "told"),
     [
-        ({"arrivals": {"process": "poisson", "rate": 30}}, None, "arrivals"),
-        ({"workload": {"kind": "fixed"}}, None, "workload"),
-        ({"duration_s": 50}, None, "duration_s"),
-        ({}, {"status": "cancelled"}, "was not finished"),
-        ({}, {"verdict": "invalid", "judgement": {"because": "late"}}, "invalid stimulus: late"),
+        ({"shift": 0.01}, "had another time in each arm"),
+        ({"last": 90}, "were never the candidate's"),
     ],
 )
-def test_unequal_stimulus_is_refused_by_name(
-    changes: dict[str, Any],
-    summary: dict[str, Any] | None,
-    word: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+def test_runs_that_were_not_asked_the_same_are_refused(
+    changes: dict[str, float], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    a, b = run(tmp_path / "a", 1.0), run(tmp_path / "b", 1.0, summary, **changes)
-    assert main(["compare", str(a), str(b)]) == 20
-    said = capsys.readouterr()
-    assert word in said.err
-    assert said.out == ""
+    a = run_of(tmp_path / "a", limit=8, slow=0.05)
+    b = run_of(tmp_path / "b", limit=8, slow=0.05, **changes)
+    assert main(["compare", a, b]) == 13
+    assert told in capsys.readouterr().err
 
 
-def test_a_closed_loop_must_have_come_to_the_same_load() -> None:
-    scenario = document(arrivals={"process": "closed", "concurrency": 4})
-    a = Finished("a", scenario, {"status": "finished", "offered_rate": 10.0})
-    b = Finished("b", copy.deepcopy(scenario), {"status": "finished", "offered_rate": 10.4})
-    assert check(a, b) == ()
-    slower = Finished("b", scenario, {"status": "finished", "offered_rate": 8.0})
-    with pytest.raises(ValueError, match="not equal"):
-        check(a, slower)
-
-
-def test_what_else_differs_is_told() -> None:
-    scenario = document()
-    other = document(slo=None, endpoint={**scenario["endpoint"], "base_url": "http://elsewhere"})
-    a = Finished("a", scenario, {"status": "finished"})
-    b = Finished("b", other, {"status": "finished", "cut": {"warm_up_s": 5.0}})
-    told = " ".join(check(a, b))
-    assert "SLOs differ" in told
-    assert "endpoints differ" in told
-    assert "0 s and 5 s" in told
-
-
-def test_a_tenant_of_one_run_stands_beside_nothing() -> None:
-    lone = summarise([answered()], slo=slo(), duration=1.0).to_json()
-    found = side_by_side(lone, {})
-    [group] = found.tenants
-    assert group.rows[0].b.value is None
-    assert group.rows[0].delta is None
-    assert all(row.delta is None for row in found.rows)
-
-
-def test_a_directory_without_a_run_is_bad_configuration(
+def test_a_directory_that_is_no_run_is_bad_configuration(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["compare", str(tmp_path), str(tmp_path)]) == 20
-    assert "holds no finished run" in capsys.readouterr().err
+    a = run_of(tmp_path / "a", limit=8, slow=0.05)
+    assert main(["compare", a, str(tmp_path)]) == 20
+    assert "is no directory of a run" in capsys.readouterr().err

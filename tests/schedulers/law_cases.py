@@ -5,15 +5,30 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import pytest
 from hypothesis import reject
 from hypothesis import strategies as st
 
 from documents.fields import FieldInfo, describe
 from documents.parse import build
 from documents.problem import DocumentError
-from schedulers.concurrency.base import ConcurrencyLaw, Observation, OutcomeKind, laws
+from schedulers.concurrency.base import (
+    AgentLoad,
+    ConcurrencyLaw,
+    Observation,
+    OutcomeKind,
+    laws,
+)
+from schedulers.decision import DecisionPoint
+from schedulers.points import registered
 
 EVERY_LAW = list(laws.all().values())
+"""Of concurrency."""
+LAW_OF_EVERY_POINT = [
+    pytest.param(str(point), cls, id=f"{point}-{name}")
+    for point in DecisionPoint
+    for name, cls in registered(point).items()
+]
 BAD_LATENCIES = (math.nan, math.inf, -math.inf, 0.0, -1.0, None)
 
 
@@ -64,6 +79,19 @@ step = st.tuples(
     st.sampled_from(OutcomeKind),
     latencies,
     latencies,
+    st.none()
+    | st.builds(
+        AgentLoad,
+        active=st.integers(0, 300),
+        contexts=st.floats(0.0, 1e6) | st.just(math.nan),
+        kv_tokens=st.sampled_from([0, 100_000]),
+        next_context=st.none() | st.floats(0.0, 1e5),
+        kv_used=st.none() | st.floats(0.0, 1.0) | st.just(math.nan),
+        hit_rate=st.none() | st.floats(0.0, 1.0),
+        evicted=st.integers(-1, 50),
+        turns=st.integers(0, 50),
+        grown=st.none() | st.floats(0.0, 1e4),
+    ),
 )
 
 
@@ -76,7 +104,7 @@ def histories(draw: st.DrawFn) -> list[tuple[Observation, float]]:
     pattern = draw(st.lists(step, min_size=1, max_size=6))
     now, found = 0.0, []
     for serial in range(len(pattern) * draw(st.integers(1, 30))):
-        pause, age, in_flight, kind, latency, ttft = pattern[serial % len(pattern)]
+        pause, age, in_flight, kind, latency, ttft, agents = pattern[serial % len(pattern)]
         now += pause
         seen = Observation(
             started_at=now - age,
@@ -86,6 +114,7 @@ def histories(draw: st.DrawFn) -> list[tuple[Observation, float]]:
             ttft=ttft,
             serial=serial + 1,
             granted=serial + in_flight,
+            agents=agents,
         )
         found.append((seen, now))
     return found

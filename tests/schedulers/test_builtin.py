@@ -25,5 +25,5 @@ def test_every_registered_law_has_a_policy_to_try_it_with() -> None:
 
 @pytest.mark.parametrize("name", ["nope", "../catalogue/fixed-32", ""])
 def test_an_unknown_name_is_answered_with_the_known_ones(name: str) -> None:
-    with pytest.raises(DocumentError, match="known: adaptive-bdp, aimd-source, aimd-steady"):
+    with pytest.raises(DocumentError, match="known: adaptive-bdp, agents-concur, "):
         builtin(name)

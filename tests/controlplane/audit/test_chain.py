@@ -126,3 +126,13 @@ def test_verify_says_that_a_whole_chain_holds(capsys: pytest.CaptureFixture[str]
     call_command("verify_audit")
     assert "the whole chain holds" in capsys.readouterr().out
     assert AuditHead.objects.get().length == 2
+
+
+@pytest.mark.parametrize("field", ["actor", "verb", "name"])
+def test_a_text_longer_than_its_column_is_kept_whole_in_the_detail(field: str) -> None:
+    said = {"actor": "ada", "verb": "PUT", "name": "x"} | {field: "y" * 900}
+    entry = services.record(team_id=TEAM, kind="api", **said)
+    column = {"name": "object_name"}.get(field, field)
+    entry.clean_fields(exclude=["previous"])
+    assert entry.detail["in_full"] == {column: "y" * 900}
+    assert services.verify(TEAM) is None

@@ -119,7 +119,12 @@ def test_the_law_form_makes_the_next_version_and_keeps_the_rest(
     line: Policy, operator: Actor, page_as: Callable[[Actor], Client]
 ) -> None:
     said = {"law": "fixed", "limit": "1,024", "owner": "ops", "description": "d"}
-    answer = page_as(operator).post(line.get_absolute_url(), said)
+    client = page_as(operator)
+    shown = client.post(line.get_absolute_url(), said)
+    assert shown.status_code == 200
+    assert line.versions.count() == 1
+    confirm = shown.context["review"]["sha256"]
+    answer = client.post(line.get_absolute_url(), {**said, "confirm": confirm})
     assert answer.status_code == 302
     latest = line.latest
     assert latest.number == 2
@@ -163,7 +168,13 @@ def test_a_versions_page_says_what_changed(
 ) -> None:
     save_policy(actor=operator, line=line, document=policy(64))
     shown = page_as(operator).get(f"/catalogue/policies/{line.pk}/versions/2/")
-    assert shown.context["changes"] == [("spec.concurrency.limit", 32, 64)]
+    (change,) = shown.context["changes"]
+    assert (change["path"], change["before"], change["after"]) == (
+        "spec.concurrency.limit",
+        "32",
+        "64",
+    )
+    assert change["unit"] == "requests"
     assert page_as(operator).get(f"/catalogue/policies/{line.pk}/versions/3/").status_code == 404
 
 

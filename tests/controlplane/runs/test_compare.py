@@ -58,7 +58,8 @@ def test_it_says_what_cannot_be_concluded_and_gives_no_verdict(
     html = page.get(URL, {"a": pair[0].pk, "b": pair[1].pk}).content.decode()
     assert "Description, no verdict" in html
     assert "No verdict can be drawn" in html
-    assert "comparisons" not in html, "there is no such page to link to yet"
+    assert f"/comparisons/new/?baseline={pair[0].policy_version_id}" in html
+    assert f"/comparisons/runs/?a={pair[0].pk}" in html, "their seed is the same"
 
 
 def test_with_one_run_it_offers_those_that_were_asked_the_same(

@@ -7,15 +7,15 @@ from collections.abc import Callable
 import pytest
 
 from controlplane.audit.models import AuditEntry
+from controlplane.teams.members import set_role
 from controlplane.teams.models import ApiToken, Membership, Role, User
 from controlplane.teams.rights import Actor, Denied, Right, require
-from controlplane.teams.services import set_role
 
 TABLE = {
     "viewer": {"read"},
-    "operator": {"read", "catalogue:write", "runs:write"},
-    "approver": {"read", "catalogue:write", "runs:write", "approve"},
-    "admin": {"read", "catalogue:write", "runs:write", "approve", "team:admin"},
+    "operator": {"read", "catalogue:write", "runs:write", "gateway"},
+    "approver": {"read", "catalogue:write", "runs:write", "gateway", "approve"},
+    "admin": {"read", "catalogue:write", "runs:write", "gateway", "approve", "team:admin"},
 }
 
 

@@ -42,7 +42,8 @@ def test_a_missed_bar_fails_nothing_without_check(capsys: pytest.CaptureFixture[
 @pytest.mark.parametrize(
     "words",
     [
-        ["S10"],
+        ["S14"],
+        ["S13", "--law", "fixed"],
         ["S1", "--law", "nope"],
         ["S1", "--law", "fixed:limit"],
         ["S1", "--law", "fixed:limit=0"],
@@ -66,3 +67,15 @@ def test_a_plant_of_ones_own_is_played(tmp_path: Path, capsys: pytest.CaptureFix
     rows = capsys.readouterr().out.splitlines()[1:]
     assert [row.split()[:3] for row in rows] == [["own", "seed", "1"], ["own", "seed", "2"]]
     assert "10/s" in rows[0]
+
+
+def test_a_plant_of_another_point_plays_that_points_laws(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["plants", "S13", "--seeds", "1", "--check"]) == 0
+    shown = capsys.readouterr().out
+    assert "full_jitter" in shown
+    assert "adaptive_bdp" not in shown
+    words = ["plants", "S13", "--law", "none", "--seeds", "1", "--check"]
+    assert main(words) == 1
+    assert "MISSED finish_s never" in capsys.readouterr().out

@@ -157,6 +157,6 @@ def test_a_decision_shows_the_medians_that_it_compared() -> None:
 
 def test_it_is_the_recommended_policy_and_takes_no_impossible_bounds() -> None:
     policy = builtin("adaptive-bdp")
-    assert policy.law("concurrency") == Adaptive(signal="e2e")
+    assert policy.law("concurrency") == Adaptive(signal="ttft")
     with pytest.raises(DocumentError):
         build(Adaptive, {"min": 9, "initial": 8})

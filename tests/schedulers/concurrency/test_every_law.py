@@ -11,13 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from documents.fields import describe
-from schedulers.concurrency.base import ConcurrencyLaw, Observation, OutcomeKind
+from schedulers.concurrency.base import AgentLoad, ConcurrencyLaw, Observation, OutcomeKind
 from schedulers.decision import Decision
 from schedulers.law import Guarantee, breaks
 from schedulers.state import state_from_json, state_to_json
 from tests.schedulers.law_cases import BAD_LATENCIES, EVERY_LAW, histories, instances
 
 Law = ConcurrencyLaw[Any]
+few = settings(max_examples=25, deadline=None)  # laws × histories: cheap enough on a busy machine
 every_law = pytest.mark.parametrize("cls", EVERY_LAW, ids=lambda cls: cls.name)
 
 
@@ -27,6 +28,7 @@ def that_promise(guarantee: Guarantee) -> pytest.MarkDecorator:
 
 
 @every_law
+@few
 @given(data=st.data(), history=histories())
 def test_the_limit_stays_within_its_bounds(
     cls: type[Law], data: st.DataObject, history: list[tuple[Observation, float]]
@@ -41,7 +43,7 @@ def test_the_limit_stays_within_its_bounds(
 
 
 @every_law
-@settings(deadline=None)  # a state written and read at every step takes a busy machine over 0.2 s
+@few
 @given(data=st.data(), history=histories())
 def test_a_state_survives_json_at_every_step(
     cls: type[Law], data: st.DataObject, history: list[tuple[Observation, float]]
@@ -57,6 +59,7 @@ def test_a_state_survives_json_at_every_step(
 
 
 @every_law
+@few
 @given(data=st.data(), history=histories())
 def test_a_decision_tells_the_limits_that_held(
     cls: type[Law], data: st.DataObject, history: list[tuple[Observation, float]]
@@ -77,6 +80,7 @@ def test_a_decision_tells_the_limits_that_held(
 
 
 @every_law
+@few
 @given(data=st.data(), history=histories())
 def test_what_is_no_latency_or_from_a_backward_clock_changes_nothing(
     cls: type[Law], data: st.DataObject, history: list[tuple[Observation, float]]
@@ -96,6 +100,7 @@ def test_what_is_no_latency_or_from_a_backward_clock_changes_nothing(
 
 
 @that_promise(Guarantee.NO_GROWTH_WHILE_APP_LIMITED)
+@few
 @given(data=st.data(), seconds=st.lists(st.floats(1e-3, 60.0), min_size=1, max_size=5))
 def test_nothing_grows_while_traffic_stays_far_below_the_limit(
     cls: type[Law], data: st.DataObject, seconds: list[float]
@@ -113,6 +118,7 @@ def test_nothing_grows_while_traffic_stays_far_below_the_limit(
 
 
 @that_promise(Guarantee.ONE_CUT_PER_EPOCH)
+@few
 @given(
     data=st.data(),
     burst=st.lists(
@@ -134,10 +140,11 @@ def test_one_overload_is_charged_once(
 
 
 def keeps_no_growth_while_app_limited(law: Law) -> bool:
-    """One request at a time, always as fast as the last: nothing is learned of a higher limit."""
+    """One request or agent at a time, as fast as the last: nothing is learned of a higher limit."""
     state = law.start()
+    alone = AgentLoad(active=1, contexts=2000.0, kv_tokens=400_000, kv_used=0.1, hit_rate=1.0)
     for second in range(200):
-        seen = Observation(started_at=float(second), in_flight=1, latency=0.5)
+        seen = Observation(started_at=float(second), in_flight=1, latency=0.5, agents=alone)
         state, _ = law.step(state, seen, second + 0.5)
     return law.limit(state) <= law.limit(law.start())
 

@@ -59,7 +59,7 @@ def test_the_watermark_is_kept_back_only_while_others_run() -> None:
 
 
 def test_the_last_to_come_is_preempted_and_first_to_come_back() -> None:
-    made = engine((32, 40), (32, 40), blocks=22, max_model_len=80)
+    made = engine((32, 40), (32, 40), blocks=22, max_model_len=80, prefix_cache=False)
     steps = drain(made)
     struck = next(each for each in steps if each.preempted)
     assert names(struck.preempted) == ["1"]
@@ -71,7 +71,7 @@ def test_the_last_to_come_is_preempted_and_first_to_come_back() -> None:
 
 
 def test_nothing_is_admitted_in_a_step_that_preempted() -> None:
-    made = engine((32, 40), (32, 40), blocks=22, max_model_len=80)
+    made = engine((32, 40), (32, 40), blocks=22, max_model_len=80, prefix_cache=False)
     while not (struck := step(made)).preempted:
         pass
     assert struck.prefill_tokens == 0

@@ -17,9 +17,15 @@ class Command(BaseCommand):
         )
         parser.add_argument("--llamacpp-url", default="", help="where a llama.cpp server answers")
         parser.add_argument("--llamacpp-model", default="", help="its model")
+        parser.add_argument("--lane-urls", nargs=2, help="where the demo gateway's engines answer")
+        parser.add_argument("--gateway-url", default="", help="where the demo gateway listens")
 
     def handle(self, **options: Any) -> None:
         call_command("migrate", interactive=False, verbosity=0)
         call_command("collectstatic", interactive=False, verbosity=0, clear=True)
         told = ("engine_url", "llamacpp_url", "llamacpp_model")
         call_command("load_demo", **{name: options[name] for name in told})
+        if options["lane_urls"]:
+            told = ("lane_urls", "gateway_url")
+            call_command("load_demo_gateway", **{name: options[name] for name in told})
+        call_command("load_demo_approver")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
+from importlib import import_module
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
-
-from controlplane.runs import services
-from controlplane.runs.models import Run
 
 LOOK_EVERY = 0.1
 
@@ -21,11 +20,11 @@ class Command(BaseCommand):
         parser.add_argument("--by", default="headway up", help="who it is, for the audit log")
 
     def handle(self, **options: Any) -> None:
-        stopped = services.stop_all(
-            by=options["by"], reason=f"Stopped with {options['by']}, which was told to end."
-        )
+        by, reason = options["by"], f"Stopped with {options['by']}, which was told to end."
+        supervised = [import_module(name) for name in settings.SUPERVISED]
+        stopped = [one for app in supervised for one in app.stop_all(by=by, reason=reason)]
         deadline = time.monotonic() + options["within"]
-        while Run.objects.live().exists() and time.monotonic() < deadline:
+        while any(app.any_live() for app in supervised) and time.monotonic() < deadline:
             time.sleep(LOOK_EVERY)
         if stopped:
             self.stdout.write(f"{len(stopped)} cancelled; what was measured is kept")

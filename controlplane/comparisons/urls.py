@@ -1,0 +1,18 @@
+"""Addresses under /comparisons/."""
+
+from django.urls import path
+
+from controlplane.comparisons import described, views
+
+app_name = "comparisons"
+urlpatterns = [
+    path("", views.index, name="list"),
+    path("new/", views.new, name="new"),
+    path("preview/", views.preview, name="preview"),
+    path("runs/", described.runs, name="runs"),
+    path("<uuid:pk>/", views.detail, name="detail"),
+    path("<uuid:pk>/cancel/", views.cancel, name="cancel"),
+    path("<uuid:pk>/frames/", views.frames, name="frames"),
+    path("<uuid:pk>/verdict.json", views.verdict, name="verdict"),
+    path("<uuid:pk>/blocks.csv", views.blocks, name="blocks"),
+]

@@ -1,0 +1,1 @@
+"""Gateways: what each is told, and what each says."""

@@ -1,0 +1,100 @@
+"""The six numbers on top of a gateway's page, over its last minutes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from controlplane.gateways.models import GatewayProcess
+from controlplane.gateways.recent import Recent
+from controlplane.runs import phrases
+from controlplane.runs.panels.latency_base import NEEDED, limit
+from controlplane.runs.shares import REFUSED as REFUSALS
+from controlplane.runs.tiles import ATTAINMENT, REFUSED, TPOT, TTFT, Look, Reading, tile
+from measurement.batch_means import effective_n
+from measurement.proportion import Share
+
+RATE = Look("rate", "Requests", "req/s", 1)
+IN_FLIGHT = Look("in_flight", "In flight", "requests", 0)
+
+
+def tiles(recent: Recent, processes: Sequence[GatewayProcess]) -> list[dict[str, Any]]:
+    """In the order of the page."""
+    return [
+        tile(ATTAINMENT, _attainment(recent)),
+        *(_latency(recent, look, name) for look, name in ((TTFT, "ttft"), (TPOT, "tpot"))),
+        tile(RATE, Reading(recent.rate if recent.windows else None, recent.cohort.offered)),
+        tile(REFUSED, _refused(recent)),
+        _in_flight(processes),
+    ]
+
+
+def _attainment(recent: Recent) -> Reading:
+    share, target = recent.attainment, recent.slo.target if recent.slo else None
+    return _reading(share, target)
+
+
+def _refused(recent: Recent) -> Reading:
+    cohorts = [window.cohort for window in recent.windows]
+    hits = [sum(c.outcomes.get(one, 0) for one in REFUSALS) for c in cohorts]
+    sizes = [cohort.resolved for cohort in cohorts]
+    return _reading(Share(sum(hits), sum(sizes), effective_n(sizes, hits)), None)
+
+
+def _reading(share: Share, target: float | None) -> Reading:
+    low, high = share.interval() if share.n else (None, None)
+    return Reading(
+        value=share.value if share.n else None,
+        n=share.n,
+        low=low,
+        high=high,
+        effective_n=round(share.effective_n) if share.n else None,
+        target=target,
+        status=_status(low, high, target),
+    )
+
+
+def _status(low: float | None, high: float | None, target: float | None) -> str:
+    """By the interval: what it holds on both sides of the target is not told yet."""
+    if target is None or low is None or high is None:
+        return "none"
+    return "ok" if low >= target else "bad" if high < target else "warn"
+
+
+def _latency(recent: Recent, look: Look, name: str) -> dict[str, Any]:
+    histogram = getattr(recent.cohort, name)
+    p50, p95, p99 = histogram.percentiles((50.0, 95.0, 99.0))
+    metric, slo = f"{name}_ms", recent.slo
+    objective = next((one for one in slo.objectives if one.metric == metric), None) if slo else None
+    status = "none"
+    if slo is not None and objective is not None and recent.tally.joint.n:
+        low, high = recent.tally.objective(metric).interval()
+        status = _status(low, high, slo.target_of(objective))
+    made = tile(
+        look,
+        Reading(
+            value=None if p99 is None else p99 * 1e3,
+            n=histogram.count,
+            target=limit(slo, metric),
+            status=status,
+            enough=histogram.count >= NEEDED["p99"],
+        ),
+    )
+    made["rows"] = [
+        [label, "–" if value is None else f"{look.text(value * 1e3)} ms"]
+        for label, value in (("P50", p50), ("P95", p95))
+    ]
+    return made
+
+
+def _in_flight(processes: Sequence[GatewayProcess]) -> dict[str, Any]:
+    """Now, over all lanes of all live processes, against the limits that hold."""
+    lanes = [lane for process in processes for lane in process.lanes]
+    sums = {name: sum(lane[name] for lane in lanes) for name in ("in_flight", "limit", "waiting")}
+    made = tile(IN_FLIGHT, Reading(float(sums["in_flight"]) if lanes else None, None))
+    made["n_text"] = phrases.count(len(lanes), "lane") if lanes else "–"
+    made["rows"] = [
+        [name, phrases.number(sums[key]) if lanes else "–"]
+        for name, key in (("limit", "limit"), ("queue", "waiting"))
+    ]
+    return made

@@ -1,0 +1,1 @@
+"""One file a stage: how it begins, what its evidence says, how it ends."""

@@ -1,0 +1,1 @@
+"""What ``headway policy`` does, one verb a function."""

@@ -1,0 +1,1 @@
+"""Two policy versions asked the same on equal engines, and judged block by block."""

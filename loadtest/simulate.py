@@ -1,0 +1,194 @@
+"""A scenario against a profile of the engine model: the same conclusion that a load test comes to.
+
+The schedule, the law in its limiter, the windows, the samples and the judging are those of a load
+test; the engine is a model, which the conclusion says, with the profile's stated error.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from documents.problem import DocumentError, Problem
+from loadtest import facts as run_facts
+from loadtest import publishing
+from loadtest.conclusion import FINISHED, Conclusion, Seen, conclude
+from loadtest.facts import Facts
+from loadtest.recorder import Recorder
+from loadtest.scenario import Scenario
+from loadtest.schedule import WHOLE
+from loadtest.simulation.feed import Feed, OpenFeed, feed_of
+from loadtest.simulation.host import Means, Simulation
+from loadtest.simulation.limiter import VirtualLimiter
+from loadtest.traces.contents import content_of
+from loadtest.traces.replayed import Trace
+from loadtest.version import version
+from measurement.sample import Sample
+from measurement.window import Window, WindowFold
+from schedulers.decision import Decision, DecisionPoint
+from schedulers.enforcement import Host, Mode, enforcement
+from simulator.core.content import Content
+from simulator.core.engine import Engine
+from simulator.core.hooks import NONE, Hooks
+from simulator.profile import Profile
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a simulation takes besides its scenario and profile."""
+
+    trace: Trace | None = None
+    """What the scenario's arrivals and workload stand for, where it is a trace."""
+    out: Path | None = None
+    """An existing directory for the files of a run; None: none are written."""
+    at_unix: float = 0.0
+    """When it is said to have started."""
+    overrides: Mapping[str, Any] | None = None
+    """Fields of EngineConfig, instead of the profile's."""
+    hooks: Hooks = NONE
+    cost_clock: Callable[[], float] = time.perf_counter
+    """What deciding costs is measured on it."""
+
+
+def simulate(
+    scenario: Scenario, profile: Profile, *, name: str = "", options: Options | None = None
+) -> Conclusion:
+    """Play the scenario through the profile's engine in virtual time.
+
+    ``name`` is what the profile is called in the label. The scenario's endpoint is not used. The
+    same scenario, profile and options give the same samples. DocumentError where an override
+    doesn't fit, or where a shadow is asked for.
+    """
+    if scenario.shadow is not None:
+        message = "decides nothing in the engine model; leave it out, or run a load test"
+        raise DocumentError([Problem("shadow", scenario.shadow.metadata.name, message)])
+    return _Run(scenario, profile, name, options or Options()).play()
+
+
+class _Run:
+    """The parts of one simulation, wired together."""
+
+    def __init__(self, scenario: Scenario, profile: Profile, name: str, options: Options) -> None:
+        self._scenario = scenario
+        self._profile = profile
+        self._name = name
+        self._options = options
+        config = profile.config(**(options.overrides or {}))
+        self._engine = Engine(config, seed=scenario.seed, hooks=options.hooks, keep_times=True)
+        self._schedule = run_facts.make_schedule(scenario, salt=scenario.prompt_salt, part=WHOLE)
+        self._fold = WindowFold(slo=scenario.slo)
+        self._samples: list[Sample] = []
+        self._decisions: list[Decision] = []
+        means = Means(
+            self._engine,
+            self._feed(),
+            self._fold,
+            self._samples.append,
+            scenario.timeouts,
+            self._content,
+        )
+        self._simulation = Simulation(means, deadline=scenario.duration_s + scenario.drain_s)
+        self._simulation.limiter = self._limiter = self._make_limiter()
+
+    def play(self) -> Conclusion:
+        scenario, simulation = self._scenario, self._simulation
+        scheduled = None if self._schedule.closed_loop else len(self._schedule.instants)
+        facts = Facts(self._options.at_unix, version(), scheduled, scenario.prompt_salt)
+        if self._limiter is not None:
+            self._fold.limit(0.0, self._limiter.limit)
+        simulation.run(scenario.duration_s)
+        windows = self._fold.finish(simulation.now)
+        conclusion = conclude(self._samples, scenario, facts, self._seen(windows), FINISHED)
+        if self._options.out is not None:
+            self._write(self._options.out, conclusion, windows)
+        return conclusion
+
+    def _feed(self) -> Feed:
+        trace = self._options.trace
+        if trace is None:
+            return feed_of(self._schedule)
+        duration = self._scenario.duration_s
+        return OpenFeed(job for job in trace.jobs() if job.intended_at < duration)
+
+    def _content(self, index: int) -> Content | None:
+        trace = self._options.trace
+        return None if trace is None else content_of(trace.requests[index], index)
+
+    def _make_limiter(self) -> VirtualLimiter | None:
+        policy = self._scenario.policy
+        law = policy.law("concurrency") if policy else None
+        if law is None:
+            return None
+        grant = self._simulation.grant
+        return VirtualLimiter(law, grant, self._decided, self._options.cost_clock)
+
+    def _decided(self, decision: Decision) -> None:
+        self._decisions.append(decision)
+        self._fold.limit(max(0.0, decision.at), int(decision.after))
+
+    def _write(self, out: Path, conclusion: Conclusion, windows: list[Window]) -> None:
+        run_facts.write(out, self._scenario, conclusion.facts)
+        with Recorder(out) as recorder:
+            for sample in self._samples:
+                recorder.sample(sample)
+            for decision in self._decisions:
+                recorder.decision(decision)
+            recorder.windows(windows)
+        publishing.write_files(conclusion, out)
+
+    def _seen(self, windows: list[Window]) -> Seen:
+        simulation = self._simulation
+        return Seen(
+            windows=windows,
+            stopped_at=simulation.now,
+            launched=simulation.offered,
+            policy=self._policy(),
+            signals={"supported": True, "missed": 0, "reason": ""},
+            model=self._model(),
+        )
+
+    def _policy(self) -> dict[str, Any]:
+        policy, limiter = self._scenario.policy, self._limiter
+        if policy is None:
+            return {}
+        counts = {
+            "decisions": limiter.decisions if limiter else 0,
+            "deciding_seconds": limiter.deciding_seconds if limiter else 0.0,
+            "steps": limiter.steps if limiter else 0,
+        }
+        return {"enforcement": [_enforced(DecisionPoint(point)) for point in policy.laws]} | counts
+
+    def _model(self) -> dict[str, Any]:
+        profile, state = self._profile, self._engine.state
+        checked = "" if profile.checked else " It was not checked against an engine end to end."
+        what = f"{profile.model} on {profile.tensor_parallel} × {profile.gpu}, {profile.engine}"
+        return {
+            "label": (
+                f"A model, not a measurement: profile {self._name or 'given'} ({what}). "
+                f"Stated error: {' '.join(profile.error.split())}{checked}"
+            ),
+            "profile": self._name,
+            "gpu": profile.gpu,
+            "model": profile.model,
+            "engine": profile.engine,
+            "checked": profile.checked,
+            "mean_tpot_error_percent": profile.mean_error_percent,
+            "error": profile.error,
+            "style": self._engine.config.style,
+            "preemptions": state.preemptions,
+            "prompt_tokens_looked_up": state.queried_tokens,
+            "prompt_tokens_found": state.hit_tokens,
+            "evicted_tokens": state.pool.tree.evicted * state.pool.block_size,
+        }
+
+
+def _enforced(point: DecisionPoint) -> dict[str, str]:
+    if point is DecisionPoint.CONCURRENCY:
+        found = enforcement(point, Host.ENGINE_MODEL)
+        why = "A limiter before the model holds requests back, as the load driver's does."
+        return {"point": str(point), "mode": str(found.mode), "why": why}
+    why = "This simulation enforces the concurrency law alone."
+    return {"point": str(point), "mode": str(Mode.NOT_ENFORCED), "why": why}

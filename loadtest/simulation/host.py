@@ -1,0 +1,224 @@
+"""The virtual load test: the clock jumps between arrivals, steps of the engine and deadlines."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from array import array
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from loadtest.driver import KINDS
+from loadtest.scenario import Limits
+from loadtest.schedule import Job
+from loadtest.simulation.feed import Feed
+from loadtest.simulation.flight import Flight
+from loadtest.simulation.limiter import VirtualLimiter
+from measurement.outcome import Outcome
+from measurement.sample import Sample
+from measurement.window import WindowFold
+from schedulers.concurrency.base import OutcomeKind
+from schedulers.runtime.limiter import Permit
+from simulator.core.content import Content
+from simulator.core.engine import Engine, QueueFull
+from simulator.core.request import Request
+from simulator.core.step import Stretch
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What a simulation works with, all handed in."""
+
+    engine: Engine
+    """It keeps the times of its steps."""
+    feed: Feed
+    fold: WindowFold
+    sink: Callable[[Sample], None]
+    timeouts: Limits
+    contents: Callable[[int], Content | None]
+    """What the tokens of a request are, by its index; None: like no other's."""
+
+
+class Simulation:
+    """One run. ``deadline`` is where nothing is waited for any more, in seconds from the start."""
+
+    def __init__(self, means: Means, *, deadline: float) -> None:
+        self._means = means
+        self._deadline = deadline
+        self._flights: dict[int, Flight] = {}
+        self._deadlines: list[tuple[float, int, Flight]] = []
+        self._running: Stretch | None = None
+        """Steps that the engine is at: computed, but not over yet."""
+        self._granted: deque[Flight] = deque()
+        self._closing = False
+        self.limiter: VirtualLimiter | None = None
+        """Set before ``run``; None: nothing is held back."""
+        self.offered = 0
+        self.in_flight = 0
+        self.now = 0.0
+
+    @property
+    def _ends(self) -> array[float]:
+        ends = self._means.engine.state.decoding.ends
+        assert ends is not None  # noqa: S101 - the engine keeps them
+        return ends
+
+    def run(self, duration: float) -> None:
+        """Offer everything, and wait for the answers up to the deadline."""
+        while True:
+            event = min(self._means.feed.due, self._timeout_at(), self._ring_at())
+            step = self._step_at()
+            if min(event, step) > self._deadline or (event == step == math.inf):
+                break
+            self.now = min(event, step)
+            if event <= step:
+                self._happen()
+            elif self._running is None:
+                self._running = self._means.engine.advance(step, event)
+                self._tokens(self._running)
+            else:
+                self._ended(self._running)
+            while self._granted:  # one after the other: a refusal lets the next one go
+                self._send(self._granted.popleft())
+        self.now = self._deadline if self._flights else max(duration, self.now)
+        self._close()
+
+    def grant(self, index: int, permit: Permit) -> None:
+        """The policy lets a request go."""
+        flight = self._flights[index]
+        flight.permit = permit
+        self._granted.append(flight)
+
+    def _happen(self) -> None:
+        if self._means.feed.due <= self.now:
+            self._offer(self._means.feed.take())
+        elif self._timeout_at() <= self.now:
+            self._time_out()
+        elif self.limiter is not None:
+            self.limiter.ring(self.now)
+
+    def _offer(self, job: Job) -> None:
+        self.offered += 1
+        self._means.fold.offered(job.index, job.shape.tenant, job.intended_at)
+        flight = self._flights[job.index] = Flight(job, self.now)
+        if self.limiter is None:
+            self._send(flight)
+        else:
+            self.limiter.acquire(job.index, self.now)
+
+    def _send(self, flight: Flight) -> None:
+        means, job = self._means, flight.job
+        flight.sent_at = self.now
+        means.fold.sent(self.now)
+        self._count(+1)
+        shape, longest = job.shape, means.engine.config.max_model_len
+        if shape.prompt_tokens + shape.output_tokens > longest:
+            error = f"longer than the model's context of {longest} tokens"
+            self._resolve(flight, flight.refused(Outcome.HTTP_4XX, 400, error))
+            return
+        request = Request(
+            str(job.index),
+            shape.prompt_tokens,
+            shape.output_tokens,
+            means.contents(job.index),
+            tenant=shape.tenant,
+        )
+        try:
+            flight.sequence = means.engine.add(request, self.now)
+        except QueueFull as full:
+            error = f"The engine is full: {full}."
+            self._resolve(flight, flight.refused(Outcome.REJECTED_503, 503, error))
+            return
+        limits = means.timeouts
+        self._arm(flight, self.now + min(limits.first_token_s, limits.total_s))
+
+    def _arm(self, flight: Flight, at: float) -> None:
+        heapq.heappush(self._deadlines, (at, flight.job.index, flight))
+
+    def _timeout_at(self) -> float:
+        waiting = self._deadlines
+        while waiting and waiting[0][1] not in self._flights:
+            heapq.heappop(waiting)
+        return waiting[0][0] if waiting else math.inf
+
+    def _ring_at(self) -> float:
+        return math.inf if self.limiter is None else self.limiter.rings_at
+
+    def _time_out(self) -> None:
+        at, _, flight = heapq.heappop(self._deadlines)
+        sequence, sent = flight.sequence, flight.sent_at
+        assert sequence is not None  # noqa: S101 - it was sent
+        assert sent is not None  # noqa: S101
+        total_at = sent + self._means.timeouts.total_s
+        spoke = sequence.first_token_at is not None and sequence.first_token_at <= at
+        if spoke and at < total_at:
+            self._arm(flight, total_at)
+            return
+        outcome = Outcome.TIMEOUT_TOTAL if at >= total_at else Outcome.TIMEOUT_FIRST_TOKEN
+        self._means.engine.abort(sequence.request.id)
+        self._resolve(flight, flight.given_up(outcome, at, self._ends))
+
+    def _step_at(self) -> float:
+        """When the engine's steps end, or the next begins; infinity: it is idle."""
+        if self._running is not None:
+            return self._running.end
+        due = self._means.engine.next_step_at()
+        return math.inf if due is None else due
+
+    def _ended(self, stretch: Stretch) -> None:
+        self._running = None
+        pool = self._means.engine.pool
+        usage = stretch.used_blocks / pool.usable
+        self._means.fold.signals(stretch.end, stretch.running, stretch.waiting, usage)
+        for sequence in stretch.finished:
+            flight = self._flights.get(int(sequence.request.id))
+            if flight is not None:  # else its user gave up during its last step
+                self._resolve(flight, flight.answered(self._ends))
+
+    def _tokens(self, stretch: Stretch) -> None:
+        """Into the windows in which they were said; what is past the deadline nobody heard."""
+        fold, width = self._means.fold, self._means.fold.width
+        if not stretch.tokens:
+            return
+        if stretch.steps == 1 or stretch.start // width == stretch.end // width:
+            if stretch.end <= self._deadline:
+                fold.tokens(stretch.end, stretch.tokens)
+            return
+        each = stretch.tokens // stretch.steps
+        ends = np.array(self._ends[-stretch.steps :])
+        ends = ends[ends <= self._deadline]
+        windows, counts = np.unique(ends // width, return_counts=True)
+        for window, count in zip(windows.tolist(), counts.tolist(), strict=True):
+            fold.tokens((window + 0.5) * width, count * each)
+
+    def _count(self, change: int) -> None:
+        self.in_flight += change
+        self._means.fold.in_flight(self.now, self.in_flight)
+
+    def _resolve(self, flight: Flight, sample: Sample) -> None:
+        del self._flights[flight.job.index]
+        if flight.sent_at is not None:
+            self._count(-1)
+        if self.limiter is not None:
+            self._give_back(flight, sample, self.limiter)
+        self._means.sink(sample)
+        self._means.fold.resolved(sample)
+        self._means.feed.ended(self.now, success=sample.outcome.success)
+
+    def _give_back(self, flight: Flight, sample: Sample, limiter: VirtualLimiter) -> None:
+        if flight.permit is None:
+            limiter.leave(flight.job.index)
+        elif self._closing:  # given up by us: it tells nothing about load, and nobody follows
+            return
+        else:
+            kind = KINDS.get(sample.outcome, OutcomeKind.FAILED)
+            limiter.release(flight.permit, self.now, kind, sample)
+
+    def _close(self) -> None:
+        """Each offered request that is still open has its sample all the same."""
+        self._closing = True
+        for flight in list(self._flights.values()):
+            self._resolve(flight, flight.given_up(Outcome.UNFINISHED, self.now, self._ends))

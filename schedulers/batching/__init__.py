@@ -1,0 +1,1 @@
+"""Batching laws, one a file: what one engine step may hold."""

@@ -1,0 +1,82 @@
+"""The ledger: what admitted requests have been promised of the KV cache and of prefill."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+SHARE = 0.02
+"""The least weight of a new length in a learned mean."""
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """Mean and variance of output tokens of one tier, learned from those that ended."""
+
+    mean: float
+    variance: float
+    seen: int = 0
+
+    def learned(self, tokens: float) -> Length:
+        """One more length; the first few count as a plain mean with the assumption as three."""
+        share = max(SHARE, 1.0 / (self.seen + 4))
+        gap = tokens - self.mean
+        return Length(
+            self.mean + share * gap,
+            (1.0 - share) * (self.variance + share * gap * gap),
+            self.seen + 1,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """Sums over admitted requests that are not over; ``variance`` in tokens squared."""
+
+    count: int = 0
+    tokens: float = 0.0
+    variance: float = 0.0
+    prefill: float = 0.0
+    lengths: Mapping[str, Length] = field(default_factory=dict)
+
+    def add(self, tokens: float, variance: float, prefill: float) -> Ledger:
+        """A request was admitted."""
+        return replace(
+            self,
+            count=self.count + 1,
+            tokens=self.tokens + tokens,
+            variance=self.variance + variance,
+            prefill=self.prefill + prefill,
+        )
+
+    def remove(self, tokens: float, variance: float, prefill: float) -> Ledger:
+        """It is over. An empty ledger is exactly zero, so that roundings don't add up."""
+        count = max(0, self.count - 1)
+        if count == 0:
+            return Ledger(lengths=self.lengths)
+        return replace(
+            self,
+            count=count,
+            tokens=max(0.0, self.tokens - tokens),
+            variance=max(0.0, self.variance - variance),
+            prefill=max(0.0, self.prefill - prefill),
+        )
+
+    def prefilled(self, prefill: float) -> Ledger:
+        """Its prompt has been computed."""
+        return replace(self, prefill=max(0.0, self.prefill - prefill))
+
+    def length(self, tier: str, assumed: float) -> Length:
+        """What is known of a tier's outputs; before that the assumption, spread as widely."""
+        return self.lengths.get(tier, Length(assumed, assumed * assumed))
+
+    def learned(self, tier: str, tokens: float, assumed: float) -> Ledger:
+        """A request of that tier ended with so many output tokens."""
+        if not math.isfinite(tokens) or tokens < 0:
+            return self
+        one = self.length(tier, assumed).learned(tokens)
+        return replace(self, lengths={**self.lengths, tier: one})
+
+    def peak(self, tokens: float, variance: float, z: float) -> float:
+        """Tokens that all of them and one more may come to hold, z standard deviations up."""
+        return self.tokens + tokens + z * math.sqrt(self.variance + variance)

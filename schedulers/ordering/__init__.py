@@ -1,0 +1,1 @@
+"""Ordering laws, one a file: which of those that wait is next."""

@@ -1,0 +1,1 @@
+"""Preemption laws, one a file: who gives way when the KV cache is full, and how."""

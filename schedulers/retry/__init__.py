@@ -1,0 +1,1 @@
+"""Retry laws, one a file: when a request that failed is sent again, if it is."""

@@ -1,0 +1,221 @@
+"""The waiting room: who waits, who is next, who is sent away. No event loop and no clock inside.
+
+A virtual host and an async one hold the same two laws to the same rules with it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from schedulers.admission.base import Action, AdmissionLaw, Ended, Reservation
+from schedulers.concurrency.base import OutcomeKind
+from schedulers.decision import Reason
+from schedulers.ordering.base import Backlog, OrderingLaw, Waiting, choose
+from schedulers.request import Request
+from schedulers.runtime.caps import Caps
+from schedulers.runtime.leaving import Leaving
+from schedulers.signals import Signals
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """Goes to the engine now. Hand it back to ``ended``, once."""
+
+    one: Waiting
+    reservation: Reservation
+    at: float
+    reason: Reason
+
+    @property
+    def request(self) -> Request:
+        return self.one.request
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """Sent away, with a time to come back."""
+
+    one: Waiting
+    reason: Reason
+    retry_after_s: float
+
+    @property
+    def request(self) -> Request:
+        return self.one.request
+
+
+Flow = tuple[int, str]
+
+
+class WaitingRoom:
+    """Bounded by tier and in all; ``draw`` gives numbers from [0, 1) to spread Retry-After."""
+
+    def __init__(
+        self,
+        admission: AdmissionLaw[Any],
+        ordering: OrderingLaw[Any],
+        caps: Caps,
+        draw: Callable[[], float],
+    ) -> None:
+        self.admission, self.ordering, self.caps = admission, ordering, caps
+        self.admitting = admission.start()
+        self.order = ordering.start()
+        self._draw = draw
+        self._flows: dict[Flow, OrderedDict[int, Waiting]] = {}
+        self._bands = Counter[int]()
+        self._leaving = Leaving()
+        self._held_until = math.inf
+
+    def __len__(self) -> int:
+        return self._bands.total()
+
+    def waiting(self, band: int) -> int:
+        """How many of a band wait."""
+        return self._bands[band]
+
+    def join(self, one: Waiting, now: float) -> list[Sent]:
+        """Let one in. Whoever has to leave for it: itself, or the newest of a lower tier."""
+        band, gone = one.request.band, []
+        if self._bands[band] >= self.caps.most(band):
+            return [self._sent(one, Reason.QUEUE_FULL, now)]
+        if len(self) >= self.caps.total:
+            newest = self._newest_below(band) if self.caps.displacement else None
+            if newest is None:
+                return [self._sent(one, Reason.QUEUE_FULL, now)]
+            self._remove(newest)
+            gone.append(self._sent(newest, Reason.DISPLACED, now))
+        self.order = self.ordering.arrived(self.order, one, self._backlog(), now)
+        flow = self._flows.setdefault((band, one.request.tenant), OrderedDict())
+        flow[one.request.serial] = one
+        self._bands[band] += 1
+        return gone
+
+    def leave(self, one: Waiting) -> bool:
+        """Its caller went away; False if it waits no more."""
+        flow = self._flows.get((one.request.band, one.request.tenant))
+        if flow is None or one.request.serial not in flow:
+            return False
+        self._remove(one)
+        return True
+
+    def expired(self, now: float) -> list[Sent]:
+        """Whoever has waited past its tier's time."""
+        gone = []
+        for (band, _), flow in list(self._flows.items()):
+            ttl = self.caps.ttl_s(band)
+            for one in list(flow.values()):
+                if now - one.request.arrived_at < ttl:
+                    break
+                self._remove(one)
+                gone.append(self._sent(one, Reason.EXPIRED, now))
+        return gone
+
+    def next(self, seen: Signals | None, now: float) -> Admitted | Sent | None:
+        """Who goes or is sent away next; None: all that wait are held, until ``wake_at``.
+
+        Where the engine has no room for one, nobody of its tier or below passes it, or what is
+        large would wait for ever; where its tenant has no budget, other tenants pass.
+        """
+        self._held_until = math.inf
+        closed, broke = 3, set[str]()
+        while True:
+            queue = [one for one in self._candidates() if self._may(one.request, closed, broke)]
+            choice = choose(self.ordering, self.order, queue, now)
+            if choice.drop:
+                lost = queue[choice.drop[0]]
+                self._remove(lost)
+                return self._sent(lost, Reason.HOPELESS, now)
+            if choice.index is None:
+                return None
+            one = queue[choice.index]
+            self.admitting, answer = self.admission.offer(self.admitting, one.request, seen, now)
+            if answer.action is Action.HOLD:
+                self._held_until = min(self._held_until, answer.until)
+                if answer.reason is Reason.TENANT_BUDGET:
+                    broke.add(one.request.tenant)
+                else:
+                    closed = min(closed, one.request.band)
+                continue
+            self._remove(one)
+            if answer.action is Action.SHED:
+                return self._sent(one, answer.reason, now, answer.retry_after_s)
+            self.order = self.ordering.left(self.order, one, self._backlog(), now)
+            self._leaving.left(now)
+            return Admitted(one, answer.reservation, now, answer.reason)
+
+    def back(self, went: Admitted, now: float) -> None:
+        """It could not go after all: it waits again, at the head of its tenant's."""
+        self.admitting = self.admission.ended(
+            self.admitting, _over(went, kind=OutcomeKind.CANCELLED, prefilled=False), now
+        )
+        flow = self._flows.setdefault((went.request.band, went.request.tenant), OrderedDict())
+        flow[went.request.serial] = went.one
+        flow.move_to_end(went.request.serial, last=False)
+        self._bands[went.request.band] += 1
+
+    def prefilled(self, went: Admitted, now: float) -> None:
+        """Its first token has come."""
+        self.admitting = self.admission.prefilled(self.admitting, went.reservation, now)
+
+    def ended(self, went: Admitted, over: Ended, now: float) -> None:
+        """It is over, however it went; both laws learn."""
+        self.admitting = self.admission.ended(self.admitting, over, now)
+        self.order = self.ordering.ended(self.order, went.one, over.output_tokens, now)
+
+    def wake_at(self) -> float:
+        """When to call ``expired`` and ``next`` again if nothing ends: a held one's time, or the
+        end of a time to live."""
+        heads = (next(iter(flow.values())) for flow in self._flows.values() if flow)
+        ends = (one.request.arrived_at + self.caps.ttl_s(one.request.band) for one in heads)
+        return min(self._held_until, min(ends, default=math.inf))
+
+    def _candidates(self) -> Iterator[Waiting]:
+        for flow in self._flows.values():
+            if self.ordering.fifo_within_tenant:
+                yield next(iter(flow.values()))
+            else:
+                yield from flow.values()
+
+    def _may(self, request: Request, closed: int, broke: set[str]) -> bool:
+        return request.band < closed and request.tenant not in broke
+
+    def _newest_below(self, band: int) -> Waiting | None:
+        for lower in (2, 1):
+            if lower <= band or not self._bands[lower]:
+                continue
+            tails = [
+                next(reversed(flow.values()))
+                for (at, _), flow in self._flows.items()
+                if at == lower and flow
+            ]
+            return max(tails, key=lambda one: one.request.serial)
+        return None
+
+    def _remove(self, one: Waiting) -> None:
+        key = (one.request.band, one.request.tenant)
+        flow = self._flows[key]
+        del flow[one.request.serial]
+        if not flow:
+            del self._flows[key]
+        self._bands[key[0]] -= 1
+
+    def _backlog(self) -> Backlog:
+        heads = [next(iter(flow.values())) for flow in self._flows.values() if flow]
+        return Backlog.of(heads)
+
+    def _sent(self, one: Waiting, reason: Reason, now: float, wait: float | None = None) -> Sent:
+        """With the law's own time to come back where it knows one, spread by half to each side."""
+        ahead = sum(self._bands[band] for band in range(one.request.band + 1))
+        if wait is None:
+            told = self._leaving.come_back(now, ahead, self._draw(), self.caps.retry_after_cap_s)
+        else:
+            told = wait * (1.0 + 0.5 * self._draw())
+        return Sent(one, reason, told)
+
+
+def _over(went: Admitted, **how: Any) -> Ended:
+    return Ended(request=went.request, reservation=went.reservation, admitted_at=went.at, **how)

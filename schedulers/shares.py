@@ -1,0 +1,30 @@
+"""Minimum shares: a tier that waits earns credit while others are served, and spends it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Credit:
+    """Cost that each tier is owed. It earns only while it waits, so absence saves nothing up."""
+
+    owed: Mapping[str, float] = field(default_factory=dict)
+
+    def due(self, tier: str, cost: float) -> bool:
+        """It is owed as much as this request costs: it goes before more urgent tiers."""
+        return self.owed.get(tier, 0.0) >= cost
+
+    def served(
+        self, tier: str, cost: float, waiting: frozenset[str], shares: Mapping[str, float]
+    ) -> Credit:
+        """One of ``tier`` went; the tiers in ``waiting`` earn their share, others lose theirs."""
+        total = {
+            other: self.owed.get(other, 0.0) + share * cost
+            for other, share in shares.items()
+            if other in waiting and share > 0.0
+        }
+        if tier in total:
+            total[tier] = max(0.0, total[tier] - cost)
+        return Credit(total)

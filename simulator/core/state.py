@@ -1,0 +1,115 @@
+"""Who runs and who waits in one engine, and the moves between the two."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from simulator.core.batch import Batch
+from simulator.core.config import EngineConfig
+from simulator.core.decoding import Decoding
+from simulator.core.hooks import Hooks, Load, View
+from simulator.core.kv_cache import BlockPool, Plan
+from simulator.core.request import Phase, Sequence
+from simulator.core.slots import SlotPool
+
+
+class State:
+    """The queue, the batch in order of admission, and the memory."""
+
+    def __init__(self, config: EngineConfig, hooks: Hooks, *, keep_times: bool) -> None:
+        self.config = config
+        self.hooks = hooks
+        self.pool = pool_for(config)
+        self.decoding = Decoding(config.cost, config.block_size, keep=keep_times)
+        self.running: dict[Sequence, None] = {}
+        self.prefilling: dict[Sequence, None] = {}
+        """Those of the running whose prompt is not computed yet."""
+        self.waiting: deque[Sequence] = deque()
+        self.blocked = False
+        """The next of the waiting doesn't fit, and won't before something changes."""
+        self.queried_tokens = 0
+        self.hit_tokens = 0
+        self.preemptions = 0
+        self._admitted = 0
+
+    def budget(self, now: float) -> int:
+        """Tokens that a step may hold; in one with prefills a law may make it less."""
+        most, hook = self.config.token_budget, self.hooks.token_budget
+        if hook is None or not (self.prefilling or self.waiting):
+            return most
+        load = Load(
+            now,
+            self.decoding.count,
+            len(self.prefilling),
+            len(self.waiting),
+            self.decoding.context,
+            self.pool.free,
+        )
+        # A prefill must get on, or it would wait for ever.
+        return min(most, max(hook(load), self.decoding.count + 1))
+
+    def head(self, now: float) -> Sequence:
+        """The next of the waiting, brought to the front."""
+        hook = self.hooks.next_up
+        if hook is not None and len(self.waiting) > 1:
+            place = hook([View.of(each) for each in self.waiting], now)
+            chosen = self.waiting[place]
+            del self.waiting[place]
+            self.waiting.appendleft(chosen)
+        return self.waiting[0]
+
+    def admit(self, sequence: Sequence, plan: Plan, now: float) -> None:
+        """The head of the queue joins the batch, with what it found in the cache."""
+        self.waiting.popleft()
+        self.pool.admit(sequence, plan)
+        self.running[sequence] = self.prefilling[sequence] = None
+        sequence.phase = Phase.RUNNING
+        sequence.place = self._admitted
+        self._admitted += 1
+        if sequence.scheduled_at is None:
+            sequence.scheduled_at = now
+            sequence.cached_tokens = sequence.computed
+            self.queried_tokens += sequence.request.prompt_tokens
+            self.hit_tokens += sequence.cached_tokens
+
+    def drop(self, sequence: Sequence, *, extra: int = 0) -> None:
+        """It leaves the batch, and its memory is free; ``extra`` blocks it hadn't filled yet."""
+        if sequence.decoding is not None:
+            self.decoding.leave(sequence)
+        del self.running[sequence]
+        self.prefilling.pop(sequence, None)
+        self.pool.release(sequence, extra=extra)
+        self.blocked = False
+
+    def preempt(self, victim: Sequence, batch: Batch, *, extra: int = 0) -> None:
+        """Its blocks go, tokens said stay said; it will recompute, or be swapped in again."""
+        self.drop(victim, extra=extra)
+        if self.config.swap:
+            victim.swapped = victim.computed
+            batch.swapped += victim.swapped
+        victim.restart(0)
+        victim.preemptions += 1
+        self.preemptions += 1
+        victim.phase = Phase.WAITING
+        batch.preempted.append(victim)
+
+    def victim(self, now: float) -> Sequence:
+        """Who goes first when memory is short: the last to come, if no law says otherwise."""
+        hook = self.hooks.victim
+        if hook is None:
+            return next(reversed(self.running))
+        running = list(self.running)
+        return running[hook([View.of(each) for each in running], now)]
+
+
+def pool_for(config: EngineConfig) -> BlockPool:
+    """The memory that the engine's style has."""
+    if config.style == "slots":
+        return SlotPool(config)
+    return BlockPool(
+        config.blocks,
+        config.block_size,
+        config.watermark,
+        prefix_cache=config.prefix_cache,
+        reserves=config.style == "reserve_max",
+    )
