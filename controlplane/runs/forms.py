@@ -70,13 +70,13 @@ def _number_field(info: FieldInfo, **more: Any) -> forms.Field:
 
 def _warm_up_field(info: FieldInfo) -> forms.Field:
     """Which of the two ways to cut the start; nothing chosen is the first."""
-    choices = [("seconds", _("cut what is given below")), ("auto", _("find where it is steady"))]
+    choices = [("seconds", _("begins after the warm-up")), ("auto", _("is found, after it"))]
     return forms.ChoiceField(
-        label=_("Warm-up"),
+        label=_("Steady part"),
         choices=choices,
         initial=info.default,
         required=False,
-        help_text=_("steady state is found by MSER-5 in flight and in latencies"),
+        help_text=_("found by MSER-5 on what is in flight and on latencies"),
     )
 
 
