@@ -53,6 +53,7 @@ INSTALLED_APPS = [
     "controlplane.catalogue",
     "controlplane.runs",
     "controlplane.gates",
+    "controlplane.history",
     "controlplane.comparisons",
     "controlplane.gateways",
     "controlplane.rollouts",

@@ -16,6 +16,8 @@ from controlplane.teams import views as teams
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("controlplane.dashboard.urls")),
     path("runs/", include("controlplane.runs.urls")),
+    path("capacity/", include("controlplane.capacity.urls")),
+    path("history/", include("controlplane.history.urls")),
     path("comparisons/", include("controlplane.comparisons.urls")),
     path("gates/", include("controlplane.gates.urls")),
     path("rollouts/", include("controlplane.rollouts.urls")),

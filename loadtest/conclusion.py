@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from loadtest.scenario import Scenario
 from measurement.histogram import Histogram
 from measurement.objective_verdict import INVALID
 from measurement.sample import Sample
+from measurement.steady import Steady, detect
 from measurement.stimulus import Expected
 from measurement.summary import Summary, steady_samples, summarise
 from measurement.validity import Validity, check
@@ -27,6 +28,7 @@ from measurement.verdict import EXIT_CODES, Verdict, judge_samples
 from measurement.window import Window
 from schedulers.runtime.shadow import ShadowReport
 
+AUTO = "auto"
 FINISHED, CANCELLED, LOST = "finished", "cancelled", "lost"
 
 
@@ -107,7 +109,11 @@ def conclude(
 ) -> Conclusion:
     """Judge a run by its samples."""
     duration = min(scenario.duration_s, seen.stopped_at)
-    warm_up = min(scenario.warm_up_s, duration)
+    closed = not isinstance(scenario.arrivals, OpenLoop)
+    steady = detect(samples, duration=duration, closed_loop=closed)
+    automatic = scenario.warm_up == AUTO
+    found = steady.cut if automatic else None
+    warm_up = min(max(scenario.warm_up_s, found or 0.0), duration)
     validity = check(
         samples,
         duration=duration,
@@ -125,6 +131,7 @@ def conclude(
         counted_in_flight=_mean_in_flight(seen.windows, warm_up, duration),
         weights={name: tenant.weight for name, tenant in scenario.tenants.items()} or None,
     )
+    summary = replace(summary, detected=steady, automatic=automatic)
     verdict = judge_samples(steady_samples(samples, warm_up), scenario.slo, validity)
     return Conclusion(
         scenario,
@@ -134,7 +141,11 @@ def conclude(
         validity,
         verdict,
         seen,
-        (*_labels(seen), *_notes(samples, status), *seen.lost),
+        (
+            *_labels(seen),
+            *_notes(samples, status, steady if automatic else None),
+            *seen.lost,
+        ),
         _first_errors(samples),
         {
             "requests": sum(bool(sample.attempts) for sample in samples),
@@ -204,8 +215,11 @@ def _labels(seen: Seen) -> tuple[str, ...]:
     return (label,) if label else ()
 
 
-def _notes(samples: Sequence[Sample], status: str) -> tuple[str, ...]:
+def _notes(samples: Sequence[Sample], status: str, steady: Steady | None) -> tuple[str, ...]:
     notes = []
+    if steady is not None and steady.cut is None and samples:
+        told = f"Nothing was cut by itself: {steady.because}."
+        notes.append(f"{told} These numbers are the whole run's.")
     if status == LOST:
         notes.append("The load test's process was lost; this is what it had measured until then.")
     if not samples:

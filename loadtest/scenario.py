@@ -64,6 +64,11 @@ class Scenario:
     warm_up_s: float = parameter(
         default=0.0, minimum=0.0, maximum=86_400, unit="s", help="cut off the start of the report"
     )
+    warm_up: str = parameter(
+        default="seconds",
+        choices=("seconds", "auto"),
+        help="auto finds where the run became steady, and cuts no less than warm_up_s",
+    )
     drain_s: float = parameter(
         default=30.0, minimum=0.0, maximum=3_600, unit="s", help="wait for answers at the end"
     )
@@ -132,6 +137,8 @@ class Scenario:
             "slo": self.slo.to_document() if self.slo else None,
             "seed": self.seed,
             "warm_up_s": self.warm_up_s,
+            # Absent unless asked for, for the same reason.
+            **({"warm_up": self.warm_up} if self.warm_up != "seconds" else {}),
             "drain_s": self.drain_s,
             "timeouts": dataclasses.asdict(self.timeouts),
             "tenants": {name: dataclasses.asdict(tenant) for name, tenant in self.tenants.items()},

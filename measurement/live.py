@@ -11,7 +11,9 @@ from measurement.cohort import HISTOGRAMS, Cohort
 from measurement.histogram import Histogram
 from measurement.outcome import Outcome
 from measurement.part import REJECTED
+from measurement.proportion import Share
 from measurement.quantiles import PERCENTS, minimum_n
+from measurement.run_budget import RunBudget
 from measurement.slo import Slo
 from measurement.tally import Tally
 from measurement.validity import Validity
@@ -106,12 +108,21 @@ class Live:
             "attainment_high": high,
             "attainment_n": joint.n,
             "effective_n": round(joint.effective_n, 1),
+            "budget": self._budget(joint),
             "goodput_rps": self._rate("closed_met"),
             "goodput_tokens_ps": self._rate("closed_met_tokens"),
             "offered_rate": self._rate("closed_offered"),
             "in_flight": self._newest.events.in_flight_mean if self._newest is not None else None,
             **{f"{name}_ms": percentiles_ms(self.histogram(name)) for name in HISTOGRAMS},
         }
+
+    def _budget(self, joint: Share) -> dict[str, Any] | None:
+        """Of the run so far, from where its warm-up ends."""
+        if self.slo is None or self._newest is None:
+            return None
+        length = self.duration - self.since
+        elapsed = (self._newest.end - self.since) / length if length > 0 else 1.0
+        return RunBudget.of(joint, self.slo.target, elapsed=elapsed).to_json()
 
     def _replace(self, window: Window) -> None:
         before = self._recent.get(window.index)

@@ -35,6 +35,8 @@ class Part:
     rejected: int
     sent_within: int
     """Sends in the part's time, whenever they were intended."""
+    served_within: int
+    """Answers that ended well in the part's time, whenever they were asked."""
     tokens_within: int
     """Output tokens that arrived in the part's time."""
     met_tokens: int
@@ -57,6 +59,7 @@ class Part:
             excluded=tally.excluded,
             rejected=sum(sample.outcome in REJECTED for sample in own),
             sent_within=sum(s.sent_at is not None and start <= s.sent_at < end for s in samples),
+            served_within=sum(_ended_within(sample, start, end) for sample in samples),
             tokens_within=tokens_between(samples, start, end),
             met_tokens=tally.met_tokens,
             tokens=Tokens.of(own),
@@ -106,6 +109,7 @@ class Part:
             "goodput_tokens_ps": self._per_second(self.met_tokens),
             "offered_rate": self._per_second(self.offered),
             "achieved_rate": self._per_second(self.sent_within),
+            "served_rate": self._per_second(self.served_within),
             "output_tokens_ps": self._per_second(self.tokens_within),
             "prompt_tokens": self.tokens.prompt,
             "output_tokens": self.tokens.output,
@@ -118,3 +122,7 @@ class Part:
 
     def _per_second(self, count: float) -> float | None:
         return count / self.seconds if self.seconds > 0 else None
+
+
+def _ended_within(sample: Sample, start: float, end: float) -> bool:
+    return sample.outcome.success and sample.done_at is not None and start <= sample.done_at < end

@@ -6,13 +6,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from measurement.bands import BandRow
+from measurement.bands import rows as band_rows
 from measurement.latencies import intervals
 from measurement.little import Little
 from measurement.little import check as check_little
+from measurement.moments import Moments
 from measurement.part import Part
 from measurement.quantiles import Interval
+from measurement.run_budget import RunBudget
 from measurement.sample import Sample
 from measurement.slo import Slo
+from measurement.steady import Steady
 from measurement.tenants import TenantRow, fairness, rows, worst
 
 
@@ -26,8 +31,22 @@ class Summary:
     tenants: tuple[TenantRow, ...]
     fairness: Mapping[str, float | None]
     little: Little
+    moments: Moments
+    bands: tuple[BandRow, ...]
+    budget: RunBudget | None
     warm_up: float
     duration: float
+    detected: Steady | None = None
+    """Where the run became steady by itself, whatever was cut."""
+    automatic: bool = False
+    """Whether that decided the cut."""
+
+    @property
+    def method(self) -> str:
+        """How the cut was chosen: ``auto``, ``seconds`` as given, or ``none``."""
+        if self.automatic:
+            return "auto"
+        return "seconds" if self.warm_up else "none"
 
     def to_json(self) -> dict[str, Any]:
         """The keys of summary.json that are numbers of the run: docs/metrics.md names each."""
@@ -39,12 +58,16 @@ class Summary:
                 for name, row in self.intervals.items()
             },
             "tenants": [row.to_json() for row in self.tenants],
+            "bands": [row.to_json() for row in self.bands],
+            "budget": self.budget.to_json() if self.budget else None,
             "worst_tenant": lowest.tenant if lowest is not None else None,
             "fairness": dict(self.fairness),
             "little": self.little.to_json(),
+            "moments": self.moments.to_json(),
             "cut": {
-                "method": "seconds" if self.warm_up else "none",
+                "method": self.method,
                 "warm_up_s": self.warm_up,
+                "detected": self.detected.to_json() if self.detected else None,
                 "duration_s": self.duration,
                 "requests_cut": self.whole.offered - self.steady.offered,
                 "whole": self.whole.to_json(),
@@ -78,6 +101,9 @@ def summarise(
         tenants=found,
         fairness=fairness(found, weights),
         little=check_little(ordered, start=warm_up, end=duration, counted=counted_in_flight),
+        moments=Moments.of(kept),
+        bands=band_rows(kept, slo),
+        budget=RunBudget.of(steady.joint, slo.target) if slo else None,
         warm_up=warm_up,
         duration=duration,
     )

@@ -49,6 +49,11 @@ class RunIn(serializers.Serializer[Any]):
     )
     arrivals = serializers.JSONField(help_text="process and its parameters")
     duration_s = serializers.FloatField(min_value=0.1, max_value=86_400)
+    warm_up = serializers.ChoiceField(
+        ["seconds", "auto"],
+        required=False,
+        help_text="auto finds where the run became steady, and cuts no less than warm_up_s",
+    )
     warm_up_s = serializers.FloatField(required=False, min_value=0)
     drain_s = serializers.FloatField(required=False, min_value=0)
     timeouts = serializers.JSONField(required=False)

@@ -28,6 +28,7 @@ class Spec:
     duration_s: float = parameter(minimum=0.1, maximum=86_400, unit="s")
     slo: str | None = parameter(default=None, help="slug of the SLO, or slug@version")
     warm_up_s: float = parameter(default=0.0, minimum=0, maximum=86_400, unit="s")
+    warm_up: str | None = parameter(default=None, choices=("seconds", "auto"))
     drain_s: float = parameter(default=30.0, minimum=0, maximum=3_600, unit="s")
     timeouts: Mapping[str, Any] | None = parameter(default=None)
     seed: int | None = parameter(default=None, minimum=0, maximum=2**63 - 1)

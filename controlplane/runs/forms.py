@@ -33,6 +33,7 @@ CLIENTS = {
 """Fields on what clients do beside asking, each with its part of the scenario."""
 RARE = (*TIMEOUTS, *CLIENTS, SALT, TRANSPORT, WORKERS)
 """Fields that most runs leave as they are."""
+WARM_UP = "warm_up"
 DEFAULT_PROCESS = "poisson"
 REFERENCES = {
     "endpoint": "endpoint",
@@ -76,6 +77,18 @@ def _number_field(info: FieldInfo, **more: Any) -> forms.Field:
     field.unit = info.unit
     field.widget.attrs |= {"step": "1" if info.kind is int else "any", "inputmode": "decimal"}
     return field
+
+
+def _warm_up_field(info: FieldInfo) -> forms.Field:
+    """Which of the two ways to cut the start; nothing chosen is the first."""
+    choices = [("seconds", _("begins after the warm-up")), ("auto", _("is found, after it"))]
+    return forms.ChoiceField(
+        label=_("Steady part"),
+        choices=choices,
+        initial=info.default,
+        required=False,
+        help_text=_("found by MSER-5 on what is in flight and on latencies"),
+    )
 
 
 class LaunchForm(forms.Form):
@@ -124,6 +137,8 @@ class LaunchForm(forms.Form):
         for name in AS_GIVEN:
             initial = 60 if name == "duration_s" else infos[name].default
             initial = secrets.randbelow(SEEDS) if name == "seed" else initial
+            if name == "warm_up_s":
+                self.fields[WARM_UP] = _warm_up_field(infos[WARM_UP])
             self.fields[name] = _number_field(infos[name], initial=initial)
         self.fields["seed"].help_text = _("fixes the whole schedule")
         for info in describe(Limits):
@@ -202,6 +217,7 @@ class LaunchForm(forms.Form):
             "timeouts": _filled(given, TIMEOUTS),
             **_filled(given, (*AS_GIVEN, SALT, WORKERS)),
             **({TRANSPORT: given[TRANSPORT]} if given.get(TRANSPORT) else {}),
+            **({WARM_UP: given[WARM_UP]} if given.get(WARM_UP) else {}),
             **self._clients(),
         }
 
@@ -249,7 +265,7 @@ def _filled(given: Mapping[str, Any], names: Any) -> dict[str, Any]:
 
 def initial_from(query: Mapping[str, str]) -> dict[str, str]:
     """What a link to the form may choose beforehand."""
-    known = {*LaunchForm.base_fields, *process_parameters(), *AS_GIVEN, *RARE}
+    known = {*LaunchForm.base_fields, *process_parameters(), *AS_GIVEN, *RARE, WARM_UP}
     return {name: query[name] for name in query if name in known}
 
 
@@ -266,7 +282,7 @@ def choices_of(run: Run) -> dict[str, Any]:
         **{
             name: value for name, value in scenario.get("arrivals", {}).items() if value is not None
         },
-        **_filled(scenario, (*AS_GIVEN, SALT, TRANSPORT)),
+        **_filled(scenario, (*AS_GIVEN, WARM_UP, SALT, TRANSPORT)),
         **_filled(scenario.get("timeouts", {}), TIMEOUTS),
         **{
             name: scenario[part][info.name]

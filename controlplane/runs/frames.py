@@ -60,6 +60,7 @@ def state(run: Run) -> dict[str, Any]:
         "status": run.status,
         "elapsed_s": round(run.elapsed_s, 3),
         "duration_s": run.duration_s,
+        "warm_up_s": run.warm_up_s,
         "left_s": round(left, 3),
         "updated_at": updated_at.isoformat().replace("+00:00", "Z"),
         "signals_missing": bool(run.live.get("signals_missing")),

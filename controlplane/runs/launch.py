@@ -38,6 +38,7 @@ OPTIONAL = ("slo", SHADOW)
 PASSED_ON = (
     "arrivals",
     "duration_s",
+    "warm_up",
     "warm_up_s",
     "drain_s",
     "timeouts",

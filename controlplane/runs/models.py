@@ -155,7 +155,9 @@ class Run(models.Model):
 
     @property
     def warm_up_s(self) -> float:
-        return float(self.scenario.get("warm_up_s", 0.0))
+        """Where warm-up ends: as it was cut, once that is known; until then as it was asked."""
+        cut = (self.summary or {}).get("cut") or {}
+        return float(cut.get("warm_up_s", self.scenario.get("warm_up_s", 0.0)))
 
     @property
     def elapsed_s(self) -> float:

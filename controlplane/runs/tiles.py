@@ -1,4 +1,4 @@
-"""The six numbers on top of a run's page, each with its interval, n, target and course.
+"""The numbers on top of a run's page, each with its interval, n, target and course.
 
 They read what measurement has computed: the report once there is one, else the live totals. A
 tile's status is the verdict on its objective, so that no tile can contradict the verdict: where
@@ -62,11 +62,12 @@ GOODPUT = Look("goodput", "Goodput", "req/s", 1, bad="below")
 TTFT = Look("ttft", "TTFT P99", "ms", 0)
 TPOT = Look("tpot", "TPOT P99", "ms", 1)
 REFUSED = Look("rejected", "Rejected and shed", "%", 2, 100.0, ceiling=1.0)
+BUDGET = Look("budget", "Error budget spent", "%", 0, 100.0)
 ERRORS = Look("errors", "Errors", "%", 3, 100.0, ceiling=1.0)
 
 
 def tiles(run: Run, cohorts: Sequence[Row], slo: Slo | None) -> list[dict[str, Any]]:
-    """All six, in the order of the page."""
+    """In the order of the page; the error budget only where there are objectives."""
     facts: Facts = run.summary or run.live.get("totals") or {}
     judged = judgement_of(run)
     seen = [
@@ -77,6 +78,8 @@ def tiles(run: Run, cohorts: Sequence[Row], slo: Slo | None) -> list[dict[str, A
         (REFUSED, _share(cohorts, "refused")),
         (ERRORS, _share(cohorts, "failed")),
     ]
+    if slo is not None:
+        seen.insert(1, (BUDGET, _budget(facts, judged)))
     invalid = judged.get("outcome") == "invalid"
     return [tile(look, reading, invalid=invalid) for look, reading in seen]
 
@@ -92,6 +95,17 @@ def _attainment(facts: Facts, judged: Facts, cohorts: Sequence[Row], slo: Slo | 
         target=slo.target if slo else None,
         status=STATUS.get(str(joint.get("outcome")), "none"),
         spark=_spark(cohorts, "attainment_percent", 0.01),
+    )
+
+
+def _budget(facts: Facts, judged: Facts) -> Reading:
+    """What the run has missed, over what its target lets it miss by its end."""
+    known: Facts = facts.get("budget") or {}
+    return Reading(
+        value=known.get("spent"),
+        n=known.get("n"),
+        target=1.0,
+        status=STATUS.get(str(_objective(judged, "joint").get("outcome")), "none"),
     )
 
 

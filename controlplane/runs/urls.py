@@ -2,12 +2,13 @@
 
 from django.urls import path
 
-from controlplane.runs import downloads, views
+from controlplane.runs import compare, downloads, views
 
 app_name = "runs"
 urlpatterns = [
     path("", views.index, name="list"),
     path("new/", views.new, name="new"),
+    path("compare/", compare.compare, name="compare"),
     path("preview/", views.preview, name="preview"),
     path("<uuid:run_id>/", views.detail, name="detail"),
     path("<uuid:run_id>/cancel/", views.cancel, name="cancel"),

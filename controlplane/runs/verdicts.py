@@ -44,6 +44,18 @@ def notes(run: Run) -> Sequence[str]:
     return (run.summary or {}).get("notes", ())
 
 
+def cut(run: Run) -> str:
+    """What was cut of the run's start and by which method; before its end, what was asked."""
+    told = (run.summary or {}).get("cut") or {}
+    asked = run.scenario.get("warm_up", "seconds")
+    if told.get("method") == "auto":
+        found = told.get("detected") or {}
+        return f"{told['warm_up_s']:g} s, {found.get('method')}: {found.get('because')}"
+    if asked == "auto":
+        return "to be found"
+    return f"{run.warm_up_s:g} s, as given" if run.warm_up_s else ""
+
+
 def verdict(run: Run, notes: Sequence[str] = ()) -> dict[str, str]:
     """Outcome for the colour, word, state and reasons; ``none`` when nothing can be judged.
 

@@ -16,7 +16,7 @@ from controlplane.runs import mixing, services, stored, watchdog
 from controlplane.runs.forms import LaunchForm, choices_of, initial_from
 from controlplane.runs.launch import LONGEST_NUMBER
 from controlplane.runs.models import Run, Status
-from controlplane.runs.verdicts import notes, verdict
+from controlplane.runs.verdicts import cut, notes, verdict
 from controlplane.teams.access import page
 from controlplane.teams.rights import Right
 from documents.problem import DocumentError
@@ -170,6 +170,7 @@ def _page(run: Run, frame: frame_module.Frame) -> dict[str, Any]:
     """What the page needs once: how it draws, and what there is to draw already."""
     return {
         "figures": frame_module.figures(run),
+        "cut": cut(run),
         "frame": frame,
         "tiles": frame["tiles"],
         "failures": frame["failures"],

@@ -11,7 +11,7 @@ HELP = "run a load test against an endpoint, without a server"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Where to, what, how much, judged by what, and where the files go."""
-    from headway.running.arguments import seconds, timeout
+    from headway.running.arguments import seconds, timeout, warm_up
 
     add = parser.add_argument
     add("--endpoint", metavar="URL", help="base URL, with or without /v1")
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--concurrency", type=int, help="slots of a closed loop")
     add("--think", type=seconds, metavar="DURATION", help="pause of a slot after each answer")
     add("--duration", type=seconds, help="60s (default), 5m, 1h")
-    add("--warm-up", type=seconds, metavar="DURATION", help="cut off the start of the report")
+    add("--warm-up", type=warm_up, metavar="DURATION|auto", help="cut off the start of the report")
     add("--drain", type=seconds, metavar="DURATION", help="wait for answers at the end (30s)")
     add(
         "--timeout",

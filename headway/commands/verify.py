@@ -3,71 +3,25 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from measurement.comparison.verification import Row
 
 NAME = "verify"
-HELP = "hold the comparison of policies to its error bars, by simulation"
+HELP = "hold the comparison of policies, or intervals, to their bars, by simulation"
 
-MISSED = 1
 SEED = 20_260
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What to verify, and how thoroughly."""
-    parser.add_argument("what", choices=("comparison",), help="the method to verify")
-    parser.add_argument("--full", action="store_true", help="the whole grid, 4,000 runs a cell")
-    parser.add_argument("--runs", type=int, help="runs a cell; under 1,000 the bounds are too wide")
+    parser.add_argument("what", choices=("comparison", "intervals"), help="the method to verify")
+    parser.add_argument("--full", action="store_true", help="the whole grid")
+    parser.add_argument("--runs", type=int, help="runs a cell; few make the bounds too wide")
     parser.add_argument("--cells", action="store_true", help="print every cell, not the worst ones")
     parser.add_argument("--seed", type=int, default=SEED, help=f"of the simulation ({SEED})")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the table; 1 where a bar is missed."""
-    import dataclasses
+    from headway.verifying import comparison, intervals
 
-    import numpy as np
-
-    from measurement.comparison import verification
-
-    size = verification.FULL if args.full else verification.REDUCED
-    if args.runs:
-        size = dataclasses.replace(size, runs=args.runs)
-    rng = np.random.default_rng(args.seed)
-    print(f"seed {args.seed}, {size.runs:,} runs a cell of {verification.BLOCKS} blocks each")
-    rows = list(verification.errors(size, rng))
-    print(f"\nErrors: {len(rows)} cells; the upper 95 % bound must stay under the bar")
-    _print(rows if args.cells else verification.worst(rows))
-    wrong = list(verification.must_fail(size.runs, rng))
-    print("\nWrong methods: the same harness must catch them")
-    _print(wrong)
-    found = list(verification.powers(size.runs, rng))
-    print("\nPower: harm found, or equal arms passed, within the blocks")
-    _print(found)
-    missed = [row for row in (*rows, *wrong, *found) if not row.held]
-    if missed:
-        print(f"\n{len(missed)} bars are missed:", file=sys.stderr)
-        for row in missed:
-            print(f"  {row.method}, {row.conditions}: {row.what} {row.rate:.3f}", file=sys.stderr)
-        return MISSED
-    print("\nEvery bar is held.")
-    return 0
-
-
-def _print(rows: Iterable[Row]) -> None:
-    print(f"{'method':30} {'what':10} {'rate':>7} {'upper':>7} {'bar':>8}      conditions")
-    for row in rows:
-        bar = "" if row.bar is None else f"{_sign(row)} {100 * row.bar:.0f} %"
-        held = "ok" if row.held else "NO"
-        print(
-            f"{row.method:30} {row.what:10} {100 * row.rate:5.1f} % {100 * row.upper:5.1f} % "
-            f"{bar:>8} {held:>4} {row.conditions}"
-        )
-
-
-def _sign(row: Row) -> str:
-    return "≥" if row.what == "power" else ">" if row.must_fail else "≤"
+    verify = comparison.verify if args.what == "comparison" else intervals.verify
+    return verify(args)

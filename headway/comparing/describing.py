@@ -7,6 +7,7 @@ import json
 import sys
 
 from documents.problem import DocumentError
+from headway.comparing.groups import more
 from headway.comparing.report import columns
 from headway.running.saying import say
 from loadtest.ab.described import Described, describe
@@ -21,11 +22,16 @@ def describe_in_shell(args: argparse.Namespace) -> int:
     """Print the description; what stands in its way is told with its exit code."""
     try:
         found = describe(args.a, args.b)
+        beside = more(args.a, args.b)
     except UnequalStimulus as refusal:
         return _refuse("invalid", ["the runs were not asked the same", *refusal.reasons])
     except DocumentError as error:
         return _refuse("bad_configuration", [str(problem) for problem in error.problems])
-    text = json.dumps(found.to_json(), indent=2) + "\n" if args.json else table(found)
+    if args.json:
+        sides = {"side_by_side": beside.to_json() if beside else None}
+        text = json.dumps({**found.to_json(), **sides}, ensure_ascii=False, indent=2) + "\n"
+    else:
+        text = table(found) + (printable(beside.text()) if beside else "")
     say(text, sys.stdout)
     return 0
 

@@ -20,7 +20,6 @@ _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "": 1.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|)")
 _SCALARS = {
     "duration": "duration_s",
-    "warm_up": "warm_up_s",
     "drain": "drain_s",
     "seed": "seed",
     "prompt_salt": "prompt_salt",
@@ -34,6 +33,11 @@ def seconds(text: str) -> float:
     if found is None:
         raise argparse.ArgumentTypeError(f"{text!r} is no duration; write 60s, 250ms, 2m or 1h")
     return float(found[1]) * _UNITS[found[2]]
+
+
+def warm_up(text: str) -> float | str:
+    """A duration, or ``auto``."""
+    return "auto" if text.strip() == "auto" else seconds(text)
 
 
 def timeout(text: str) -> tuple[str, float]:
@@ -50,6 +54,7 @@ def document(args: argparse.Namespace) -> dict[str, Any]:
     for option, name in _SCALARS.items():
         if getattr(args, option) is not None:
             given[name] = getattr(args, option)
+    given |= _warm_up(args.warm_up)
     given.setdefault("duration_s", 60.0)
     given["endpoint"] = _endpoint(args, given.get("endpoint"))
     given["workload"] = _workload(args, given.get("workload"))
@@ -63,6 +68,15 @@ def document(args: argparse.Namespace) -> dict[str, Any]:
     if args.shadow:
         given["shadow"] = _policy(args.shadow, "shadow")
     return given
+
+
+def _warm_up(given: float | str | None) -> dict[str, Any]:
+    """Seconds on the command line win over a file that asks for ``auto``, and the reverse."""
+    if given is None:
+        return {}
+    if isinstance(given, str):
+        return {"warm_up": given, "warm_up_s": 0.0}
+    return {"warm_up": "seconds", "warm_up_s": given}
 
 
 def _endpoint(args: argparse.Namespace, given: Any) -> dict[str, Any]:

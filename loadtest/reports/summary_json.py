@@ -58,6 +58,7 @@ def document(conclusion: Conclusion) -> dict[str, Any]:
         "arrivals": scenario.arrivals.name,
         "workload": scenario.workload.name,
         "duration_s": scenario.duration_s,
+        "warm_up": scenario.warm_up,
         "warm_up_s": scenario.warm_up_s,
         "seed": scenario.seed,
         "prompt_salt": facts.prompt_salt,

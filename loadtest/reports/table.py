@@ -10,6 +10,7 @@ from loadtest.printable import printable
 from loadtest.reports.base import report
 from loadtest.shadow_rules import sentences
 from measurement.quantiles import Quantiles
+from measurement.steady import METHOD
 
 _LATENCIES = (
     ("TTFT, from intended start", "ttft_ms"),
@@ -41,6 +42,7 @@ class Table:
             *_latencies(conclusion),
             "",
             *_rates(conclusion),
+            *_cut(conclusion),
             *_tenants(conclusion),
             *_shadow(conclusion),
             *(f"Note: {note}" for note in (*conclusion.notes, *conclusion.verdict.warnings)),
@@ -134,6 +136,23 @@ def _transport(carried: Carried | None) -> list[str]:
     lag = 1e3 * (receive.lag.percentile(99) or 0.0)
     how = f"kernel stamps to {1e6 * receive.offset_error:.1f} µs, read {lag:.1f} ms late at P99"
     return [_row("transport", carried.transport, how)]
+
+
+def _cut(conclusion: Conclusion) -> list[str]:
+    """What was cut and why; and where a start was found that nobody cut."""
+    summary = conclusion.summary
+    found = summary.detected
+    if summary.automatic and found is not None:
+        cut = f"{summary.warm_up:g} s"
+        return [_row("warm-up cut", cut, ""), *_wrapped(f"{METHOD}: {found.because}")]
+    rows = [_row("warm-up cut", f"{summary.warm_up:g} s", "as given")] if summary.warm_up else []
+    if found is not None and found.cut is not None and found.cut > summary.warm_up:
+        rows += _wrapped(f"{METHOD} would have {found.because}; --warm-up auto does")
+    return rows
+
+
+def _wrapped(text: str) -> list[str]:
+    return [f"  {line}" for line in textwrap.wrap(text, _WIDTH - 2)]
 
 
 def _tenants(conclusion: Conclusion) -> list[str]:

@@ -14,7 +14,7 @@ import { onTheme } from "./theme.js";
 import { say } from "./words.js";
 
 /**
- * @typedef {{label: string, color: string, dash?: string, width?: number, step?: boolean, bars?: boolean, fill?: number, d?: number}} Series
+ * @typedef {{label: string, color: string, dash?: string, width?: number, step?: boolean, bars?: boolean, dots?: boolean, fill?: number, d?: number}} Series
  * @typedef {import("./chart/paint.js").Mark} Mark
  * @typedef {import("./chart/paint.js").Span} Span
  * @typedef {{title: string, sub: string, unit: string, series: Series[], marks: Mark[], y: {min?: number, max?: number}, height: number, sync: string | null, log: boolean, xName: string, xText: (value: number) => string, axisText: (value: number) => string, xTicks: ((range: [number, number], width: number) => number[]), onDraw: (u: any) => void}} Options

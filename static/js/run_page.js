@@ -42,7 +42,7 @@ const trace = new Trace($("trace"), /** @type {Spec} */ (specs.find(({ id }) => 
 function view() {
   const measured = Math.max(seen.elapsed, events.end, cohorts.end);
   const end = measured || seen.duration || 60;
-  return { range: /** @type {[number, number]} */ ([seen.lastOnly ? Math.max(0, end - LAST_S) : 0, end]), warmUp: Math.min(Number(warmUp ?? 0), measured), ended: !LIVE.has(seen.status) };
+  return { range: /** @type {[number, number]} */ ([seen.lastOnly ? Math.max(0, end - LAST_S) : 0, end]), warmUp: Math.min(latest?.run.warm_up_s ?? Number(warmUp ?? 0), measured), ended: !LIVE.has(seen.status) };
 }
 
 function redraw() {

@@ -43,6 +43,7 @@ runs = [
     path("", nothing, name="list"),
     path("new/", nothing, name="new"),
     path("preview/", nothing, name="preview"),
+    path("compare/", nothing, name="compare"),
     path("<str:pk>/", nothing, name="detail"),
     path("<str:pk>/cancel/", nothing, name="cancel"),
     path("<str:pk>/retry/", nothing, name="retry"),

@@ -202,6 +202,21 @@ def test_warm_up_is_cut_and_named() -> None:
     assert cut["requests_cut"] == it.summary.whole.offered - it.summary.steady.offered > 0
 
 
+def test_an_automatic_warm_up_is_named_with_its_method() -> None:
+    it = conclusion(warm_up="auto")
+    cut = summary(it)["cut"]
+    assert cut["method"] == "auto"
+    assert cut["detected"]["method"] == "MSER-5"
+    assert cut["warm_up_s"] == cut["detected"]["cut_s"]
+    assert "MSER-5: " in publishing.render("table", it)
+
+
+def test_an_automatic_warm_up_that_finds_nothing_says_that_the_numbers_are_the_whole_runs() -> None:
+    it = conclusion(warm_up="auto", duration_s=8.0)
+    assert summary(it)["cut"]["requests_cut"] == 0
+    assert "too short to tell" in summary(it)["notes"][0]
+
+
 def test_the_report_says_what_is_enforced_here() -> None:
     policy = summary(conclusion())["policy"]
     assert policy["name"] == "p"

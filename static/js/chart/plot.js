@@ -57,7 +57,7 @@ function lines(chart, grey) {
   return chart.options.series.map((one) => {
     const kind = one.dash ?? "none";
     const ink = color(grey ? "s0" : one.color);
-    const paths = one.bars ? uPlot.paths.bars({ size: [0.9, 60], align: 1 }) : one.step ? uPlot.paths.stepped({ align: 1 }) : undefined;
+    const paths = one.dots ? () => null : one.bars ? uPlot.paths.bars({ size: [0.9, 60], align: 1 }) : one.step ? uPlot.paths.stepped({ align: 1 }) : undefined;
     return {
       stroke: ink,
       width: grey ? 1.5 : widthOf(one),
@@ -65,7 +65,7 @@ function lines(chart, grey) {
       fill: one.fill && !grey ? color(one.color, one.fill) : undefined,
       spanGaps: false,
       paths,
-      points: { show: false, size: 4, width: 0, fill: ink, filter: one.bars ? () => [] : lone },
+      points: one.dots ? { show: true, size: 8, width: 0, fill: ink } : { show: false, size: 4, width: 0, fill: ink, filter: one.bars ? () => [] : lone },
     };
   });
 }

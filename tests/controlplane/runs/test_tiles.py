@@ -9,6 +9,7 @@ import pytest
 from controlplane.runs.models import Run
 from controlplane.runs.panels.base import Row
 from controlplane.runs.tiles import tiles
+from measurement.run_budget import RunBudget
 from measurement.slo import Slo
 from tests.controlplane.runs.conftest import SLO
 
@@ -51,8 +52,20 @@ def found() -> dict[str, dict[str, Any]]:
     return shown(run, rows((100, 1, 0), (100, 3, 0), (0, 0, 0)), Slo.parse(SLO))
 
 
-def test_the_six_tiles_stand_in_order(found: dict[str, Any]) -> None:
-    assert list(found) == ["attainment", "goodput", "ttft", "tpot", "rejected", "errors"]
+def test_the_tiles_stand_in_order_and_without_objectives_there_is_no_budget(
+    found: dict[str, Any],
+) -> None:
+    rest = ["goodput", "ttft", "tpot", "rejected", "errors"]
+    assert list(found) == ["attainment", "budget", *rest]
+    assert list(shown(Run(live={}), [], None)) == ["attainment", *rest]
+
+
+def test_the_budget_is_what_was_missed_of_what_may_be() -> None:
+    budget = RunBudget(target=0.9, judged=200, missed=15, elapsed=0.5).to_json()
+    run = Run(live={"totals": TOTALS | {"budget": budget}, "verdict": JUDGED})
+    tile = shown(run, [], Slo.parse(SLO))["budget"]
+    assert (tile["text"], tile["unit"], tile["n_text"]) == ("38", "%", "200")
+    assert (tile["target_text"], tile["status"]) == ("≤ 100 %", "ok")
 
 
 def test_attainment_has_its_interval_both_n_and_its_target(found: dict[str, Any]) -> None:

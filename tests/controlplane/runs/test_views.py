@@ -20,6 +20,7 @@ from controlplane.catalogue.services import endpoints, lines
 from controlplane.runs import services
 from controlplane.runs.launch import Launch
 from controlplane.runs.models import Run, Status
+from controlplane.runs.verdicts import cut
 from controlplane.teams.models import Role, Team, User
 from controlplane.teams.rights import Actor
 from loadtest.arrivals.base import processes
@@ -70,6 +71,17 @@ def test_the_form_offers_what_the_team_has(page: Client, launch: Launch) -> None
     assert answer.context["missing"] == []
     assert fields["rate"].when == "constant gamma poisson"
     assert fields["concurrency"].widget.attrs["data-when"] == "process=closed"
+
+
+def test_the_form_can_ask_for_the_warm_up_to_be_found(page: Client, launch: Launch) -> None:
+    page.post("/runs/new/", form(launch, warm_up="auto"))
+    run = Run.objects.get()
+    assert run.scenario["warm_up"] == "auto"
+    assert b"to be found" in page.get(run.get_absolute_url()).content
+    found = {"method": "MSER-5", "because": "cut at 12 s, where TTFT settles"}
+    run.summary = {"cut": {"method": "auto", "warm_up_s": 12.0, "detected": found}}
+    assert run.warm_up_s == 12
+    assert cut(run) == "12 s, MSER-5: cut at 12 s, where TTFT settles"
 
 
 def test_the_form_says_what_is_missing(page: Client) -> None:

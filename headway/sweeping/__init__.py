@@ -1,0 +1,1 @@
+"""What ``headway sweep`` and ``headway capacity`` are made of."""

@@ -1,0 +1,84 @@
+"""Whether two finished runs were asked the same, and what else stands against comparing them.
+
+Two numbers under two loads compare the loads. So anything that decides what was asked must be
+equal, both must have asked it (valid, to the end), and a closed loop, whose engine makes its load,
+must have come to the same one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from documents.problem import DocumentError, Problem
+
+DECIDES = ("workload", "arrivals", "duration_s", "tenants")
+"""Fields of a scenario that decide what is asked and when."""
+UNEQUAL_LOAD = 0.05
+"""Closed loops whose requests per second differ by more were not under one load."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A run's scenario document and its summary. ``name`` is how problems call it."""
+
+    name: str
+    scenario: Mapping[str, Any]
+    summary: Mapping[str, Any]
+
+
+def check(a: Finished, b: Finished) -> tuple[str, ...]:
+    """What limits the comparison, in sentences; DocumentError names every inequality instead."""
+    problems = [problem for run in (a, b) for problem in _unfit(run)]
+    problems += [
+        Problem(field, b.scenario.get(field), f"differs from {a.name}'s: the stimulus is not equal")
+        for field in DECIDES
+        if (a.scenario.get(field) or {}) != (b.scenario.get(field) or {})
+    ]
+    if not problems and a.scenario["arrivals"]["process"] == "closed":
+        problems += _closed(a, b)
+    if problems:
+        raise DocumentError(problems)
+    return tuple(_caveats(a, b))
+
+
+def _unfit(run: Finished) -> list[Problem]:
+    summary = run.summary
+    if summary.get("status") != "finished":
+        message = "was not finished, so it was not asked all that its scenario says"
+        return [Problem(run.name, summary.get("status"), message)]
+    if summary.get("verdict") == "invalid":
+        because = (summary.get("judgement") or {}).get("because", "")
+        return [Problem(run.name, "invalid", f"had an invalid stimulus: {because}")]
+    return []
+
+
+def _closed(a: Finished, b: Finished) -> list[Problem]:
+    rates = [run.summary.get("offered_rate") or 0.0 for run in (a, b)]
+    if max(rates) <= (1 + UNEQUAL_LOAD) * min(rates):
+        return []
+    told = f"{rates[1]:.3g} requests/s came of the closed loop, where {a.name} had {rates[0]:.3g}"
+    return [Problem(b.name, rates[1], f"{told}: the load is not equal; compare open loops")]
+
+
+def _caveats(a: Finished, b: Finished) -> list[str]:
+    found = []
+    if a.scenario.get("seed") != b.scenario.get("seed"):
+        found.append(
+            "The seeds differ: arrivals and lengths are two draws of one process, and part of any "
+            "difference is the luck of the draw."
+        )
+    if (a.scenario.get("slo") or {}) != (b.scenario.get("slo") or {}):
+        found.append("The SLOs differ, so attainment and goodput are not of the same objectives.")
+    if _place(a) != _place(b):
+        found.append("The endpoints differ: what differs may be the engine and not the policy.")
+    cuts = [(run.summary.get("cut") or {}).get("warm_up_s", 0.0) for run in (a, b)]
+    if cuts[0] != cuts[1]:
+        found.append(f"Their warm-up was cut at {cuts[0]:g} s and {cuts[1]:g} s.")
+    return found
+
+
+def _place(run: Finished) -> tuple[Any, Any]:
+    endpoint = run.scenario.get("endpoint") or {}
+    return endpoint.get("base_url"), endpoint.get("model")

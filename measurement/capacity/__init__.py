@@ -1,0 +1,1 @@
+"""Capacity: how much load an endpoint carries, by one method a file, each with its assumptions."""

@@ -1,0 +1,111 @@
+"""The page of two runs side by side: a description, never a verdict, never of two stimuli."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from django.test import Client
+
+from controlplane.runs.launch import Launch
+from controlplane.runs.models import Run
+from controlplane.teams.models import User
+from controlplane.teams.rights import Actor
+from tests.controlplane.runs.finished import finish
+
+URL = "/runs/compare/"
+
+
+@pytest.fixture
+def page(user: User) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+@pytest.fixture
+def pair(actor: Actor, launch: Launch, tmp_path: Path) -> tuple[Run, Run]:
+    load = {"rate": 8.0, "seconds": 20}
+    return (
+        finish(actor, launch, tmp_path, **load),
+        finish(actor, launch, tmp_path, **load, scale=2.0),
+    )
+
+
+def test_two_runs_are_drawn_in_one_chart_each_with_their_differences(
+    page: Client, pair: tuple[Run, Run]
+) -> None:
+    a, b = pair
+    answer = page.get(URL, {"a": a.pk, "b": b.pk})
+    assert answer.status_code == 200
+    rows = {row["name"]: row for row in answer.context["found"]["whole"]}
+    assert float(rows["TTFT P50"]["relative"].removesuffix(" %")) > 50
+    figures = {figure["id"]: figure for figure in answer.context["figures"]["figures"]}
+    assert set(figures) >= {"ttft", "tpot", "e2e", "in_flight", "attainment"}
+    ttft = figures["ttft"]
+    assert [line["dash"] for line in ttft["series"]] == ["none", "p95"]
+    drawn = [row for row in ttft["rows"] if row[3] is not None and row[4] is not None]
+    assert len(drawn) == 20
+    assert all(b > a for _, _, _, a, b in drawn)
+    assert {group["name"] for group in answer.context["found"]["tenants"]} == {"acme", "globex"}
+
+
+def test_it_says_what_cannot_be_concluded_and_gives_no_verdict(
+    page: Client, pair: tuple[Run, Run]
+) -> None:
+    html = page.get(URL, {"a": pair[0].pk, "b": pair[1].pk}).content.decode()
+    assert "Description, no verdict" in html
+    assert "No verdict can be drawn" in html
+    assert f"/comparisons/new/?baseline={pair[0].policy_version_id}" in html
+    assert f"/comparisons/runs/?a={pair[0].pk}" in html, "their seed is the same"
+
+
+def test_with_one_run_it_offers_those_that_were_asked_the_same(
+    page: Client, pair: tuple[Run, Run], actor: Actor, launch: Launch, tmp_path: Path
+) -> None:
+    other = finish(actor, launch, tmp_path, rate=5.0, seconds=10)
+    answer = page.get(URL, {"a": pair[0].pk})
+    assert answer.context["choices"] == [pair[1]]
+    lonely = page.get(URL, {"a": other.pk})
+    assert b"No other finished run was asked the same" in lonely.content
+    assert set(page.get(URL).context["choices"]) == {*pair, other}
+
+
+def test_unequal_stimulus_is_refused_with_what_differs(
+    page: Client, pair: tuple[Run, Run], actor: Actor, launch: Launch, tmp_path: Path
+) -> None:
+    other = finish(actor, launch, tmp_path, rate=5.0, seconds=20)
+    answer = page.get(URL, {"a": pair[0].pk, "b": other.pk})
+    assert answer.status_code == 422
+    assert answer.context["problems"][0].startswith("arrivals: differs from a")
+    assert "found" not in answer.context
+
+
+def test_a_run_that_has_not_ended_is_refused(page: Client, pair: tuple[Run, Run]) -> None:
+    Run.objects.filter(pk=pair[1].pk).update(summary=None, status="running")
+    answer = page.get(URL, {"a": pair[0].pk, "b": pair[1].pk})
+    assert answer.status_code == 422
+    assert answer.context["problems"] == [
+        "B: was not finished, so it was not asked all that its scenario says"
+    ]
+
+
+def test_another_teams_run_and_what_is_no_id_do_not_exist(
+    page: Client, pair: tuple[Run, Run], stranger: Actor, page_as: Callable[[Actor], Client]
+) -> None:
+    ids = {"a": str(pair[0].pk), "b": str(pair[1].pk)}
+    assert page_as(stranger).get(URL, ids).status_code == 404
+    assert page_as(stranger).get(URL, {"a": ids["a"]}).status_code == 404
+    assert page.get(URL, {"a": "x"}).status_code == 404
+
+
+def test_other_objectives_take_the_limits_out_of_the_figures(
+    page: Client, pair: tuple[Run, Run], actor: Actor, launch: Launch, tmp_path: Path
+) -> None:
+    bare = dataclasses.replace(launch, slo_version=None)
+    other = finish(actor, bare, tmp_path, rate=8.0, seconds=20)
+    answer = page.get(URL, {"a": pair[0].pk, "b": other.pk})
+    assert any("SLOs differ" in one for one in answer.context["found"]["cannot"])
+    assert all(not figure["marks"] for figure in answer.context["figures"]["figures"])

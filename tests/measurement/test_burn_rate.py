@@ -1,0 +1,116 @@
+"""Error budgets: what is left, how fast it burns, and which alert that raises."""
+
+from __future__ import annotations
+
+import pytest
+
+from measurement.burn_rate import (
+    DAY,
+    HOUR,
+    MINUTE,
+    PAIRS,
+    Alert,
+    Counts,
+    State,
+    alerts,
+    budget,
+    burn,
+)
+from measurement.proportion import Share
+from measurement.run_budget import RunBudget
+
+TARGET = 0.99
+NOW = 30 * DAY
+
+
+def traffic(*parts: tuple[float, float], per_minute: int = 600) -> list[Counts]:
+    """Parts of (seconds before now, share of misses), each up to the next one."""
+    found = []
+    for (ago, share), (until, _) in zip(parts, [*parts[1:], (0.0, 0.0)], strict=True):
+        minutes = round((ago - until) / MINUTE)
+        found += [
+            Counts(NOW - ago + n * MINUTE, MINUTE, per_minute, round(share * per_minute))
+            for n in range(minutes)
+        ]
+    return found
+
+
+def firing(found: tuple[Alert, ...]) -> list[float]:
+    return [alert.pair.long for alert in found if alert.state is State.FIRING]
+
+
+def test_the_factors_of_thirty_days_are_the_workbooks() -> None:
+    assert [pair.factor(30 * DAY) for pair in PAIRS] == pytest.approx([14.4, 6, 3, 1])
+
+
+def test_a_shorter_period_has_smaller_factors_and_no_pair_as_long_as_itself() -> None:
+    assert PAIRS[0].factor(7 * DAY) == pytest.approx(14.4 * 7 / 30)
+    pairs = [alert.pair.long for alert in alerts([], now=0.0, target=TARGET, period=DAY)]
+    assert pairs == [HOUR, 6 * HOUR]
+
+
+def test_a_burn_of_one_spends_the_budget_exactly() -> None:
+    found = burn(traffic((DAY, 0.01)), now=NOW, seconds=HOUR, target=TARGET)
+    assert found.rate == pytest.approx(1.0)
+    assert (found.judged, found.missed) == (36_000, 360)
+
+
+def test_an_outage_pages_within_its_first_hour_and_quiet_traffic_does_not() -> None:
+    calm = traffic((DAY, 0.002))
+    assert firing(alerts(calm, now=NOW, target=TARGET, period=30 * DAY)) == []
+    outage = traffic((DAY, 0.002), (10 * MINUTE, 1.0))
+    assert firing(alerts(outage, now=NOW, target=TARGET, period=30 * DAY))[0] == HOUR
+
+
+def test_an_outage_that_is_over_pages_no_more_though_the_hour_remembers_it() -> None:
+    over = traffic((DAY, 0.002), (30 * MINUTE, 1.0), (10 * MINUTE, 0.0))
+    hour = alerts(over, now=NOW, target=TARGET, period=30 * DAY)[0]
+    assert hour.long.rate is not None
+    assert hour.long.rate > hour.factor
+    assert hour.state is State.QUIET
+
+
+def test_a_slow_burn_is_a_ticket_and_no_page() -> None:
+    slow = traffic((4 * DAY, 0.035))
+    found = alerts(slow, now=NOW, target=TARGET, period=30 * DAY)
+    severities = {alert.pair.severity for alert in found if alert.state is State.FIRING}
+    assert severities == {"ticket"}
+
+
+def test_one_miss_of_little_traffic_is_insufficient() -> None:
+    lonely = [Counts(NOW - MINUTE, MINUTE, judged=4, missed=4)]
+    states = {a.state for a in alerts(lonely, now=NOW, target=TARGET, period=30 * DAY)}
+    assert states == {State.INSUFFICIENT}
+    silent = {a.state for a in alerts([], now=NOW, target=TARGET, period=30 * DAY)}
+    assert silent == {State.INSUFFICIENT}
+
+
+def test_the_budget_says_what_is_left_and_for_how_long() -> None:
+    found = budget(
+        traffic((10 * DAY, 0.005), (HOUR, 0.05)), now=NOW, target=TARGET, period=30 * DAY
+    )
+    assert found.left == pytest.approx(1 - (239 * 0.5 + 5) / 240, rel=1e-6)
+    assert found.spent_in == pytest.approx(found.left * 30 * DAY / 5)
+    assert found.allowed == pytest.approx(0.01 * found.judged)
+
+
+def test_a_spent_budget_and_one_that_lasts() -> None:
+    spent = budget(traffic((DAY, 0.5)), now=NOW, target=TARGET, period=30 * DAY)
+    assert spent.left == pytest.approx(-49)
+    assert spent.spent_in == 0
+    assert budget(traffic((DAY, 0.0)), now=NOW, target=TARGET, period=30 * DAY).spent_in is None
+    assert budget([], now=NOW, target=TARGET, period=30 * DAY).left is None
+
+
+def test_a_run_may_miss_its_share_over_its_whole_length() -> None:
+    half = RunBudget.of(Share(990, 1_000, 1_000), 0.98, elapsed=0.5)
+    assert half.allowed == pytest.approx(40)
+    assert half.spent == pytest.approx(0.25)
+    assert half.burn == pytest.approx(0.5)
+    whole = RunBudget.of(Share(990, 1_000, 1_000), 0.98)
+    assert whole.spent == whole.burn == pytest.approx(0.5)
+
+
+def test_a_run_that_has_not_begun_has_spent_nothing_known() -> None:
+    found = RunBudget.of(Share(0, 0, 0), 0.99, elapsed=-1)
+    assert (found.allowed, found.spent, found.burn) == (None, None, None)
