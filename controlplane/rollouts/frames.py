@@ -11,7 +11,8 @@ from typing import Any
 from controlplane.rollouts.charting import arms_of, gaps_of
 from controlplane.rollouts.models import Rollout, StageRun
 from controlplane.rollouts.moving import run_of
-from controlplane.rollouts.presenting import bar_of, evidence_rows
+from controlplane.rollouts.presenting import bar_of
+from controlplane.rollouts.tables import evidence_rows
 from measurement.slo import Slo
 
 Frame = dict[str, Any]

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from controlplane.catalogue.diffing import parameter_diff
 from controlplane.catalogue.forms import YamlForm
 from controlplane.catalogue.views.cells import as_yaml
-from controlplane.rollouts import frames, presenting, services
+from controlplane.rollouts import frames, presenting, services, tables
 from controlplane.rollouts.deciding import rare_of
 from controlplane.rollouts.examples import example, missing
 from controlplane.rollouts.forms import DecideForm, FreezeForm
@@ -135,7 +135,7 @@ def rollout_page(
             for one in parameter_diff(before.document, after.document)
             if one.path.startswith("spec.")
         ],
-        "power": presenting.power_rows(rollout) if rollout.is_open else [],
+        "power": tables.power_rows(rollout) if rollout.is_open else [],
         "conflicts": services.conflicts(rollout) if rollout.is_open else [],
         "events": rollout.events.all(),
         "retries": rollout.retries.all(),
