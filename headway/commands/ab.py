@@ -37,6 +37,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--prompt-tokens", type=int, metavar="N", help="every prompt this long")
     add("--max-tokens", type=int, metavar="N", help="every answer this long")
     add("--arrivals", metavar="PROCESS", help="an open loop: poisson (default) or constant")
+    add(
+        "--arrivals-set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a parameter of the process, such as burstiness=0.5",
+    )
     add("--rate", type=float, help="requests per second of each arm (8)")
     add("--slo", metavar="NAME|FILE", help="what is bad: chat-interactive (default) or a document")
     add("--blocks", type=int, help="planned blocks, at least 33 (40)")

@@ -22,6 +22,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--prompt-tokens", type=int, metavar="N", help="every prompt this long")
     add("--max-tokens", type=int, metavar="N", help="every answer this long")
     add("--arrivals", metavar="PROCESS", help="poisson (default), constant or closed")
+    add(
+        "--arrivals-set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a parameter of the process, such as burstiness=0.5",
+    )
     add("--rate", type=float, help="requests per second of an open loop")
     add("--concurrency", type=int, help="slots of a closed loop")
     add("--think", type=seconds, metavar="DURATION", help="pause of a slot after each answer")

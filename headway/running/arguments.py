@@ -49,7 +49,11 @@ def timeout(text: str) -> tuple[str, float]:
 
 
 def document(args: argparse.Namespace) -> dict[str, Any]:
-    """The scenario document that the arguments ask for; the model may still be open."""
+    """The scenario document that the arguments ask for; the model may still be open.
+
+    A command without one of these options asks for nothing by it.
+    """
+    args = argparse.Namespace(**{**_NOT_GIVEN, **vars(args)})
     given: dict[str, Any] = dict(_file(args.scenario, "scenario")) if args.scenario else {}
     for option, name in _SCALARS.items():
         if getattr(args, option) is not None:
@@ -77,6 +81,12 @@ def _warm_up(given: float | str | None) -> dict[str, Any]:
     if isinstance(given, str):
         return {"warm_up": given, "warm_up_s": 0.0}
     return {"warm_up": "seconds", "warm_up_s": given}
+
+
+_NOT_GIVEN: Mapping[str, Any] = {
+    **dict.fromkeys(("scenario", "shadow", "concurrency", "think", "rate", *_SCALARS)),
+    "arrivals_set": (),
+}
 
 
 def _endpoint(args: argparse.Namespace, given: Any) -> dict[str, Any]:

@@ -72,7 +72,6 @@ def _trace(args: argparse.Namespace) -> Trace | None:
 
 def _scenario(args: argparse.Namespace, profile: profiles.Profile, trace: Trace | None) -> Scenario:
     args.endpoint, args.model, args.kind = _NOWHERE, profile.model, "simulated"
-    args.prompt_salt = args.shadow = None
     if trace is None:
         return Scenario.parse(document(args))
     if args.duration is None:

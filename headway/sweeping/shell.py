@@ -96,10 +96,7 @@ async def _where(args: argparse.Namespace, stop: asyncio.Event) -> tuple[dict[st
     if bool(args.endpoint) == bool(args.profile):
         message = "give either --endpoint URL or --profile NAME"
         raise DocumentError([Problem("endpoint", args.endpoint, message)])
-    asked = argparse.Namespace(
-        **vars(args), scenario=None, shadow=None, concurrency=None, think=None, prompt_salt=None
-    )
-    asked.rate = args.lowest
+    asked = argparse.Namespace(**vars(args), rate=args.lowest)
     if args.profile:
         profile = profiles.load(args.profile)
         asked.endpoint, asked.kind = ON_THE_MODEL, "simulated"
