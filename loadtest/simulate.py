@@ -60,12 +60,23 @@ def simulate(
 
     ``name`` is what the profile is called in the label. The scenario's endpoint is not used. The
     same scenario, profile and options give the same samples. DocumentError where an override
-    doesn't fit, or where a shadow is asked for.
+    doesn't fit, or where the scenario asks for what the model does not do.
     """
-    if scenario.shadow is not None:
-        message = "decides nothing in the engine model; leave it out, or run a load test"
-        raise DocumentError([Problem("shadow", scenario.shadow.metadata.name, message)])
+    _check(scenario)
     return _Run(scenario, profile, name, options or Options()).play()
+
+
+def _check(scenario: Scenario) -> None:
+    """What is asked of clients and of a shadow, and would be passed over in silence here."""
+    asked = {
+        "shadow": scenario.shadow and scenario.shadow.metadata.name,
+        "retries": scenario.retries,
+        "cancellations": scenario.cancellations,
+    }
+    message = "is not done in the engine model; leave it out, or run a load test"
+    problems = [Problem(name, value, message) for name, value in asked.items() if value]
+    if problems:
+        raise DocumentError(problems)
 
 
 class _Run:

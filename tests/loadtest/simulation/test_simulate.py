@@ -169,8 +169,7 @@ def test_a_trace_is_replayed_with_its_lengths_and_prefixes(tmp_path: Path) -> No
     }  # fmt: skip
 
 
-def test_a_shadow_is_refused_since_it_would_decide_nothing() -> None:
-    laws = ("wide", 48), ("narrow", 4)
+def test_what_the_model_does_not_do_is_refused_and_never_passed_over() -> None:
     policy, shadow = (
         {
             "apiVersion": "headway/v1",
@@ -178,7 +177,13 @@ def test_a_shadow_is_refused_since_it_would_decide_nothing() -> None:
             "metadata": {"name": name},
             "spec": {"concurrency": {"law": "fixed", "limit": limit}},
         }
-        for name, limit in laws
+        for name, limit in (("wide", 48), ("narrow", 4))
     )
-    with pytest.raises(DocumentError, match="leave it out"):
-        simulate(scenario(policy=policy, shadow=shadow), PROFILE)
+    clients = {"retries": {"max": 2}, "cancellations": {"share": 0.5, "after_s": 1.0}}
+    with pytest.raises(DocumentError) as refused:
+        simulate(scenario(policy=policy, shadow=shadow, **clients), PROFILE)
+    assert [problem.path for problem in refused.value.problems] == [
+        "shadow",
+        "retries",
+        "cancellations",
+    ]
