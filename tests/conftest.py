@@ -41,20 +41,21 @@ ALONE = (
 )
 """Tests whose own load, or whose deadlines, a busy neighbour would spoil."""
 
-OWN_SET_UP = {"test_mission.py": "mission", "test_up.py": "up"}
-"""Of the tests that start a whole embedded set-up, those that start one for themselves."""
+TOGETHER = {
+    "end_to_end/test_one_verdict.py": "llama.cpp",
+    "end_to_end/test_story.py": "llama.cpp",
+}
+"""Files that share a set-up which is dear to start. Else a file's tests stay together."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what `make test` runs with nothing beside it."""
+    """Mark what `make test` runs with nothing beside it, and what one process should run."""
     for item in items:
         if HERE in item.path.parents:
             place = item.path.relative_to(HERE)
+            item.add_marker(pytest.mark.xdist_group(TOGETHER.get(str(place), str(place))))
             if any(place.is_relative_to(each) for each in ALONE):
                 item.add_marker("alone")
-            elif place.is_relative_to("end_to_end"):
-                # They wait more than they reckon; those that share one set-up stay together.
-                item.add_marker(pytest.mark.xdist_group(OWN_SET_UP.get(place.name, "end to end")))
 
 
 @pytest.fixture(scope="session")
