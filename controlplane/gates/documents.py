@@ -10,6 +10,7 @@ from controlplane.runs.launch import PASSED_ON, REFERENCES
 from documents.fields import describe, parameter
 from documents.parse import build, unknown_keys
 from documents.problem import DocumentError, Problem
+from loadtest.transports import CHOICES
 from measurement.slo_parts import Metadata
 from measurement.thresholds import Threshold, parse_all
 
@@ -33,6 +34,9 @@ class Spec:
     timeouts: Mapping[str, Any] | None = parameter(default=None)
     seed: int | None = parameter(default=None, minimum=0, maximum=2**63 - 1)
     prompt_salt: str | None = parameter(default=None)
+    transport: str | None = parameter(default=None, choices=CHOICES)
+    retries: Mapping[str, Any] | None = parameter(default=None)
+    cancellations: Mapping[str, Any] | None = parameter(default=None)
     thresholds: tuple[Threshold, ...] = parameter(default=())
     overrides: tuple[str, ...] = parameter(
         default=(), help="which of policy and endpoint a caller may replace"
@@ -41,8 +45,9 @@ class Spec:
     def __post_init__(self) -> None:
         problems = [
             Problem(name, value, "must be a mapping of field: value")
-            for name, value in (("arrivals", self.arrivals), ("timeouts", self.timeouts or {}))
-            if not isinstance(value, Mapping)
+            for name in ("arrivals", "timeouts", "retries", "cancellations")
+            for value in (getattr(self, name),)
+            if not isinstance(value, Mapping | None)
         ]
         if self.slo is None and not self.thresholds:
             remedy = "give an slo, thresholds, or both: a gate without either would always pass"
