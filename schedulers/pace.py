@@ -9,9 +9,10 @@ throughput. a and b follow from two points: the lowest pace seen, and the presen
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
-from schedulers.cohort import median
+from schedulers.cohort import Seen, median
 
 FEWEST = 8
 """Answers of a cohort before its median says anything."""
@@ -19,29 +20,51 @@ FEWEST = 8
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """Seconds a token: the lowest median of a cohort with the peak in flight then; and of late."""
+    """Seconds a token: the lowest median of some answers with the peak in flight then; and of late.
+
+    A point is made of answers whose requests were granted from serial ``first`` on.
+    """
 
     low: float | None = None
     low_peak: int = 0
     now: float | None = None
     now_peak: int = 0
     values: tuple[float, ...] = ()
-    """Of the members of the present cohort."""
+    """Of the next point."""
+    first: int = 1
+    peak: int = 0
+    """The most in flight at any of those answers."""
+    total: int = 0
+    """In flight at each of them, summed."""
+    shown: float = 0.0
+    """In flight in the mean at the answers of some point, the most so far."""
 
-    def seen(self, rest: float, output_tokens: int | None) -> Pace:
+    def seen(self, seen: Seen, rest: float, output_tokens: int | None) -> Pace:
         """One more answer: the time after its first token, over its tokens where they are known."""
         value = rest / max(1, (output_tokens or 2) - 1)
-        return replace(self, values=(*self.values, value)) if value > 0.0 else self
+        if value <= 0.0 or 0 < seen.serial < self.first:
+            return self
+        return replace(
+            self,
+            values=(*self.values, value),
+            peak=max(self.peak, seen.in_flight),
+            total=self.total + seen.in_flight,
+        )
 
-    def ended(self, peak: int) -> Pace:
-        """The cohort is over, with so many in flight at its peak."""
+    def ended(self, granted: int) -> Pace:
+        """A point is made of what there is; the next begins with the request after ``granted``."""
         if len(self.values) < FEWEST:
-            return replace(self, values=())
+            return self.afresh(granted)
         value = median(sorted(self.values)).value
         now = value if self.now is None else self.now + 0.5 * (value - self.now)
+        shown = max(self.shown, self.total / len(self.values))
         if self.low is None or now < self.low:
-            return Pace(now, peak, now, peak)
-        return Pace(self.low, self.low_peak, now, peak)
+            return Pace(now, self.peak, now, self.peak, first=granted + 1, shown=shown)
+        return Pace(self.low, self.low_peak, now, self.peak, first=granted + 1, shown=shown)
+
+    def afresh(self, granted: int) -> Pace:
+        """The load has changed: only what starts after ``granted`` tells of it."""
+        return replace(self, values=(), first=granted + 1, peak=0, total=0)
 
     @property
     def elasticity(self) -> float:
@@ -50,3 +73,15 @@ class Pace:
             return 0.0
         slope = (self.now - self.low) / (self.now_peak - self.low_peak)
         return slope * self.now_peak / self.now
+
+    def room(self, elasticity: float) -> float:
+        """How many times as many in flight it takes to come to that elasticity, by the two points.
+
+        With steps of a + b n it grows as b n / a = e / (1 − e); infinity where nothing is known.
+        """
+        found = self.elasticity
+        if found <= 0.0:
+            return math.inf
+        if found >= 1.0:
+            return 0.0
+        return elasticity / (1.0 - elasticity) * (1.0 - found) / found

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from schedulers.concurrency.base import ConcurrencyLaw, Observation
+from schedulers.concurrency.base import ConcurrencyLaw, Observation, OutcomeKind
 from simulator.core.config import EngineConfig
 from simulator.core.engine import Engine
 from simulator.core.request import Request, Sequence
@@ -151,6 +151,9 @@ class _Host:
                 continue
             step = self._engine.step(max(now, due))
             now = step.end
+            for sequence in step.emitted:
+                if sequence.first_token_at == now:
+                    self._learn(sequence, now, OutcomeKind.FIRST_TOKEN)
             for sequence in step.finished:
                 self._learn(sequence, now)
         self._seen.never_sent = [at for at in self._offered if at <= now]
@@ -166,20 +169,23 @@ class _Host:
             self._seen.played.append(one)
             self._out[str(serial)] = one
 
-    def _learn(self, sequence: Sequence, now: float) -> None:
+    def _learn(self, sequence: Sequence, now: float, kind: OutcomeKind = OutcomeKind.OK) -> None:
         one = self._out[sequence.request.id]
         first = sequence.first_token_at
         seen = Observation(
             started_at=one.sent_at,
             in_flight=len(self._out),
+            kind=kind,
             latency=now - one.sent_at,
             ttft=None if first is None else first - one.sent_at,
             serial=one.serial,
             granted=len(self._seen.played),
             prompt_tokens=sequence.request.prompt_tokens,
             output_tokens=sequence.request.output_tokens,
+            told=kind is OutcomeKind.OK,
         )
-        del self._out[sequence.request.id]
+        if kind is OutcomeKind.OK:
+            del self._out[sequence.request.id]
         self._state, _ = self._law.step(self._state, seen, now)
         limit = self._law.limit(self._state)
         if limit != self._limit:
