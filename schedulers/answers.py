@@ -26,13 +26,13 @@ class Answers:
     pace: Pace = field(default_factory=Pace)
 
     def ended(
-        self, seen: Seen, rest: float, output_tokens: int | None, granted: int, enough: int
+        self, seen: Seen, rest: float, output_tokens: int | None, now: float, enough: int
     ) -> Answers:
         """One more answer; its pace counts where it started at the load that is looked at."""
         cohort = self.cohort.with_answer(seen, math.log(max(rest, 1e-6)), streamed=False)
-        pace = self.pace.seen(seen, rest, output_tokens)
+        pace = self.pace.seen(seen.in_flight, rest, output_tokens, now)
         if len(pace.values) >= enough:
-            pace = pace.ended(granted)
+            pace = pace.ended(now)
         return replace(self, cohort=cohort, pace=pace)
 
     def without(self, seen: Seen) -> Answers:
@@ -42,10 +42,10 @@ class Answers:
     def judged(self, granted: int, now: float, size: int) -> Answers:
         """With the rest that the cohort tells, once it does; the next cohort has begun then."""
         cohort = self.cohort
-        if cohort.closed is None:
-            if cohort.size(granted) < (size if self.known else FIRST):
-                return self
+        if cohort.closed is None and cohort.size(granted) >= (size if self.known else FIRST):
             cohort = cohort.close(granted, now)
+        if cohort.closed is None:
+            return self
         if not cohort.settled(now):
             # Who is out since then has a rest of so much at the least: less is the stricter.
             rest = self.rest if self.known else max(self.rest, now - cohort.closed)

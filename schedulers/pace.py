@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from schedulers.cohort import Seen, median
+from schedulers.cohort import median
 
 FEWEST = 8
 """Answers of a cohort before its median says anything."""
@@ -22,7 +22,7 @@ FEWEST = 8
 class Pace:
     """Seconds a token: the lowest median of some answers with the peak in flight then; and of late.
 
-    A point is made of answers whose requests were granted from serial ``first`` on.
+    A point is made of answers that were said at one load: most of their time since ``since``.
     """
 
     low: float | None = None
@@ -31,7 +31,7 @@ class Pace:
     now_peak: int = 0
     values: tuple[float, ...] = ()
     """Of the next point."""
-    first: int = 1
+    since: float = 0.0
     peak: int = 0
     """The most in flight at any of those answers."""
     total: int = 0
@@ -39,32 +39,32 @@ class Pace:
     shown: float = 0.0
     """In flight in the mean at the answers of some point, the most so far."""
 
-    def seen(self, seen: Seen, rest: float, output_tokens: int | None) -> Pace:
+    def seen(self, in_flight: int, rest: float, output_tokens: int | None, now: float) -> Pace:
         """One more answer: the time after its first token, over its tokens where they are known."""
         value = rest / max(1, (output_tokens or 2) - 1)
-        if value <= 0.0 or 0 < seen.serial < self.first:
+        if value <= 0.0 or now - self.since < 0.5 * rest:
             return self
         return replace(
             self,
             values=(*self.values, value),
-            peak=max(self.peak, seen.in_flight),
-            total=self.total + seen.in_flight,
+            peak=max(self.peak, in_flight),
+            total=self.total + in_flight,
         )
 
-    def ended(self, granted: int) -> Pace:
-        """A point is made of what there is; the next begins with the request after ``granted``."""
+    def ended(self, now: float) -> Pace:
+        """A point is made of what there is."""
         if len(self.values) < FEWEST:
-            return self.afresh(granted)
+            return self.afresh(now)
         value = median(sorted(self.values)).value
-        now = value if self.now is None else self.now + 0.5 * (value - self.now)
+        pace = value if self.now is None else self.now + 0.5 * (value - self.now)
         shown = max(self.shown, self.total / len(self.values))
-        if self.low is None or now < self.low:
-            return Pace(now, self.peak, now, self.peak, first=granted + 1, shown=shown)
-        return Pace(self.low, self.low_peak, now, self.peak, first=granted + 1, shown=shown)
+        if self.low is None or pace < self.low:
+            return Pace(pace, self.peak, pace, self.peak, since=now, shown=shown)
+        return Pace(self.low, self.low_peak, pace, self.peak, since=now, shown=shown)
 
-    def afresh(self, granted: int) -> Pace:
-        """The load has changed: only what starts after ``granted`` tells of it."""
-        return replace(self, values=(), first=granted + 1, peak=0, total=0)
+    def afresh(self, now: float) -> Pace:
+        """The load has changed."""
+        return replace(self, values=(), since=now, peak=0, total=0)
 
     @property
     def elasticity(self) -> float:

@@ -238,7 +238,7 @@ class AdaptiveBdp:
             last_at=now,
             ended=state.ended + 1,
             cut_at=now,
-            answers=replace(state.answers, pace=state.answers.pace.afresh(granted)),
+            answers=replace(state.answers, pace=state.answers.pace.afresh(now)),
         )
         return cut, decided(self, now, state.limit, after, reason, in_flight=seen.in_flight)
 
@@ -258,7 +258,7 @@ class AdaptiveBdp:
             answers=replace(
                 state.answers,
                 cohort=Cohort(granted + 1, now),
-                pace=Pace(first=granted + 1, shown=after),
+                pace=Pace(since=now, shown=after),
             ),
         )
         if int(after) == int(state.limit):
@@ -293,9 +293,7 @@ class AdaptiveBdp:
             rtt = whole if rtt is None else rtt + 0.1 * (min(whole, 2 * rtt) - rtt)
             if streamed:
                 enough = FEWEST if state.course.startup else self.cohort
-                answers = answers.ended(
-                    seen, rest, seen.output_tokens, _granted(state, seen), enough
-                )
+                answers = answers.ended(seen, rest, seen.output_tokens, now, enough)
         if streamed and seen.told:
             cohort = replace(state.cohort, peak=max(state.cohort.peak, seen.in_flight))
         else:
@@ -324,7 +322,7 @@ class AdaptiveBdp:
         if cohort.settled(aged):
             return self._judge(state, read(state.baseline, cohort.complete(), sense), now, seen)
         if self._overdue(state, aged):
-            least = [math.log(aged - cohort.closed)] * cohort.size(granted)
+            least = [math.log(aged - cohort.closed)] * cohort.size(cohort.first)
             reading = read(state.baseline, least, sense, overdue=True)
             return self._judge(state, reading, now, seen, overdue=True)
         if state.rtt is not None and cohort.abandoned(now, 8.0 * state.rtt):
@@ -394,7 +392,7 @@ class AdaptiveBdp:
             first += min(seen.waiting, int(after) - int(state.limit))
         answers = state.answers
         if after != state.limit:
-            answers = replace(answers, pace=answers.pace.afresh(granted))
+            answers = replace(answers, pace=answers.pace.afresh(now))
         found = replace(
             state,
             limit=after,

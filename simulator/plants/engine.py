@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from dataclasses import dataclass, field
+from itertools import islice, takewhile
 from typing import Any
 
 import numpy as np
@@ -169,6 +170,11 @@ class _Host:
             self._seen.played.append(one)
             self._out[str(serial)] = one
 
+    def _waiting(self, now: float) -> int:
+        """Who would be let go next if there were room, as far as it can matter to a law."""
+        there = islice(self._offered, self._limit)
+        return sum(1 for _ in takewhile(lambda at: at <= now, there))
+
     def _learn(self, sequence: Sequence, now: float, kind: OutcomeKind = OutcomeKind.OK) -> None:
         one = self._out[sequence.request.id]
         first = sequence.first_token_at
@@ -183,6 +189,7 @@ class _Host:
             prompt_tokens=sequence.request.prompt_tokens,
             output_tokens=sequence.request.output_tokens,
             told=kind is OutcomeKind.OK,
+            waiting=self._waiting(now),
         )
         if kind is OutcomeKind.OK:
             del self._out[sequence.request.id]
