@@ -31,7 +31,7 @@ class Answers:
         """One more answer; its pace counts where it started at the load that is looked at."""
         cohort = self.cohort.with_answer(seen, math.log(max(rest, 1e-6)), streamed=False)
         pace = self.pace.seen(seen.in_flight, rest, output_tokens, now)
-        if len(pace.values) >= enough:
+        if pace.count >= enough:
             pace = pace.ended(now)
         return replace(self, cohort=cohort, pace=pace)
 

@@ -34,6 +34,7 @@ class Pace:
     since: float = 0.0
     peak: int = 0
     """The most in flight at any of those answers."""
+    count: int = 0
     total: int = 0
     """In flight at each of them, summed."""
     shown: float = 0.0
@@ -41,30 +42,31 @@ class Pace:
 
     def seen(self, in_flight: int, rest: float, output_tokens: int | None, now: float) -> Pace:
         """One more answer: the time after its first token, over its tokens where they are known."""
-        value = rest / max(1, (output_tokens or 2) - 1)
-        if value <= 0.0 or now - self.since < 0.5 * rest:
+        if now - self.since < 0.5 * rest:
             return self
+        value = rest / max(1, (output_tokens or 2) - 1)
         return replace(
             self,
-            values=(*self.values, value),
+            values=(*self.values, value) if value > 0.0 else self.values,
+            count=self.count + 1,
             peak=max(self.peak, in_flight),
             total=self.total + in_flight,
         )
 
     def ended(self, now: float) -> Pace:
-        """A point is made of what there is."""
+        """A point is made of what there is; answers of one token have no pace, but show the load."""
+        shown = max(self.shown, self.total / max(1, self.count))
         if len(self.values) < FEWEST:
-            return self.afresh(now)
+            return replace(self.afresh(now), shown=shown)
         value = median(sorted(self.values)).value
         pace = value if self.now is None else self.now + 0.5 * (value - self.now)
-        shown = max(self.shown, self.total / len(self.values))
         if self.low is None or pace < self.low:
             return Pace(pace, self.peak, pace, self.peak, since=now, shown=shown)
         return Pace(self.low, self.low_peak, pace, self.peak, since=now, shown=shown)
 
     def afresh(self, now: float) -> Pace:
         """The load has changed."""
-        return replace(self, values=(), since=now, peak=0, total=0)
+        return replace(self, values=(), since=now, peak=0, count=0, total=0)
 
     @property
     def elasticity(self) -> float:

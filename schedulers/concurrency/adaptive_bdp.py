@@ -271,7 +271,7 @@ class AdaptiveBdp:
         self, state: AdaptiveState, seen: Observation, now: float, latency: float
     ) -> tuple[AdaptiveState, Decision | None]:
         granted = _granted(state, seen)
-        streamed = self.signal == "ttft" and seen.ttft is not None
+        streamed = self.signal == "ttft" and (seen.ttft is not None or seen.told)
         state = self._learned(state, seen, now, latency, streamed=streamed)
         if state.cohort.closed is None and self._enough(state, state.cohort.size(granted), now):
             state = replace(state, cohort=state.cohort.close(granted, now))
