@@ -54,7 +54,7 @@ class Pace:
         )
 
     def ended(self, now: float) -> Pace:
-        """A point is made of what there is; answers of one token have no pace, but show the load."""
+        """A point is made of what there is; answers of one token show the load, and no pace."""
         shown = max(self.shown, self.total / max(1, self.count))
         if len(self.values) < FEWEST:
             return replace(self.afresh(now), shown=shown)

@@ -437,16 +437,22 @@ class AdaptiveBdp:
             return self._cut(state, course, seen, overdue=overdue)
         if state.answers.pace.elasticity > self.pace_elasticity:
             return limit, replace(course, startup=False), baseline, Reason.NO_GAIN
-        begun = state.live and course.startup
-        gain = DOUBLE if begun else self.startup_gain
-        after, course, reason = climb(limit, course, seen, edge, gain)
-        if begun:
-            after = max(limit, min(after, self._shown(state)))
-            reason = Reason.STEADY if after == limit else reason
+        after, course, reason = self._climb(state, course, seen)
         return after, course, baseline, reason
 
+    def _climb(
+        self, state: AdaptiveState, course: Course, seen: Reading
+    ) -> tuple[float, Course, Reason]:
+        """First tokens may take the limit only so far before answers tell what that costs."""
+        limit, edge = state.limit, self._sense(state).tolerance
+        if not (state.live and course.startup):
+            return climb(limit, course, seen, edge, self.startup_gain)
+        after, course, reason = climb(limit, course, seen, edge, DOUBLE)
+        after = max(limit, min(after, self._shown(state)))
+        return after, course, Reason.STEADY if after == limit else reason
+
     def _shown(self, state: AdaptiveState) -> float:
-        """How far first tokens may take the limit before answers tell what it does to the pace."""
+        """Twice the load that the pace is known at, and not beyond where growth no longer pays."""
         pace = state.answers.pace
         shown = max(float(self.initial), pace.shown)
         return (
