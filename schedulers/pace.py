@@ -35,10 +35,9 @@ class Pace:
     peak: int = 0
     """The most in flight at any of those answers."""
     count: int = 0
-    total: int = 0
-    """In flight at each of them, summed."""
+    """Those answers, with the ones that have no pace."""
     shown: float = 0.0
-    """In flight in the mean at the answers of some point, the most so far."""
+    """The highest of those peaks so far."""
 
     def seen(self, in_flight: int, rest: float, output_tokens: int | None, now: float) -> Pace:
         """One more answer: the time after its first token, over its tokens where they are known."""
@@ -50,12 +49,11 @@ class Pace:
             values=(*self.values, value) if value > 0.0 else self.values,
             count=self.count + 1,
             peak=max(self.peak, in_flight),
-            total=self.total + in_flight,
         )
 
     def ended(self, now: float) -> Pace:
         """A point is made of what there is; answers of one token show the load, and no pace."""
-        shown = max(self.shown, self.total / max(1, self.count))
+        shown = max(self.shown, float(self.peak))
         if len(self.values) < FEWEST:
             return replace(self.afresh(now), shown=shown)
         value = median(sorted(self.values)).value
@@ -66,7 +64,7 @@ class Pace:
 
     def afresh(self, now: float) -> Pace:
         """The load has changed."""
-        return replace(self, values=(), since=now, peak=0, count=0, total=0)
+        return replace(self, values=(), since=now, peak=0, count=0)
 
     @property
     def elasticity(self) -> float:
