@@ -31,6 +31,8 @@ SHALLOWEST = 0.85
 """A cut takes at least this factor."""
 OVERDUE = 0.3
 """How far beyond what congests a median must be to be called so before it is known."""
+REACHED = 0.9
+"""With less than this share of the limit in flight it is not what limits."""
 BEGUN = 10
 """First tokens of a cohort in start-up: latency at once, and not spread as lengths are."""
 DOUBLE = 2.0
@@ -336,10 +338,12 @@ class AdaptiveBdp:
     def _enough(self, state: AdaptiveState, size: int, now: float) -> bool:
         """A cohort takes 0.6 round trips and its number of requests, or two round trips.
 
-        In start-up of streamed answers it takes some first tokens: their time is the round trip.
+        In start-up of streamed answers it takes some first tokens: their time is the round trip. It
+        takes more while the limit isn't reached, so as to know enough at the moment when it is.
         """
         if state.live and state.course.startup:
-            return size >= min(self.cohort, BEGUN, int(state.limit))
+            reached = state.cohort.peak >= REACHED * int(state.limit)
+            return size >= (min(self.cohort, BEGUN, int(state.limit)) if reached else self.cohort)
         if state.rtt is None:
             return False
         trips = (now - state.cohort.opened) / state.rtt
@@ -431,7 +435,7 @@ class AdaptiveBdp:
                 course = replace(course, trial=None)
             elif verdict is Verdict.OPEN and seen.congested and course.calm < 3:
                 return limit, replace(course, calm=course.calm + 1), baseline, Reason.PROBE
-        if state.cohort.peak < 0.9 * int(limit):
+        if state.cohort.peak < REACHED * int(limit):
             return limit, course, baseline, Reason.APP_LIMITED
         if seen.congested:
             return self._cut(state, course, seen, overdue=overdue)
