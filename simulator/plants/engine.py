@@ -96,6 +96,11 @@ class Outcome:
         lost = sum(start <= at < end for at in self.never_sent)
         return sum(good) / max(1, len(good) + lost)
 
+    def held(self, start: float, end: float) -> float:
+        """The share of what was *sent* in [start, end) that met both objectives from then on."""
+        kept = [one.kept for one in self.played if start <= one.sent_at < end]
+        return sum(kept) / max(1, len(kept))
+
     def kept(self, start: float, end: float) -> int:
         """Output tokens of requests that ended in [start, end) and met both objectives once sent:
         a backlog's waiting before that is its own."""
@@ -106,7 +111,7 @@ class Outcome:
         )
 
 
-def play(
+def play(  # noqa: PLR0913 - what a run is
     law: ConcurrencyLaw[Any],
     config: EngineConfig,
     *,
@@ -114,13 +119,20 @@ def play(
     end_s: float,
     seed: int,
     chat: Chat | None = None,
+    then: tuple[float, float] | None = None,
 ) -> Outcome:
-    """Poisson arrivals at ``rate`` a second, or a backlog without end where it is None."""
+    """Poisson arrivals at ``rate`` a second, or a backlog without end where it is None.
+
+    ``then``: from so many seconds on, at another rate.
+    """
     rng = np.random.default_rng([seed, 17])
-    count = int((rate or 80.0) * end_s * 1.2) + 100
+    count = int(max(rate or 80.0, then[1] if then else 0.0) * end_s * 1.2) + 100
     lengths = deque((chat or Chat()).draw(rng, count))
-    gaps = rng.exponential(1.0 / rate, count) if rate else np.zeros(count)
-    offered = deque(at for at in np.cumsum(gaps).tolist() if at < end_s)
+    times = np.cumsum(rng.exponential(1.0 / rate, count)) if rate else np.zeros(count)
+    if rate and then:
+        step_s, after = then
+        times = np.where(times < step_s, times, step_s + (times - step_s) * rate / after)
+    offered = deque(at for at in times.tolist() if at < end_s)
     return _Host(law, Engine(config, seed=seed), offered, lengths).go(end_s)
 
 
