@@ -440,7 +440,7 @@ class AdaptiveBdp:
         if seen.congested:
             return self._cut(state, course, seen, overdue=overdue)
         if state.answers.pace.elasticity > self.pace_elasticity:
-            return limit, replace(course, startup=False), baseline, Reason.NO_GAIN
+            return self._paid(state), replace(course, startup=False), baseline, Reason.NO_GAIN
         after, course, reason = self._climb(state, course, seen)
         return after, course, baseline, reason
 
@@ -454,6 +454,13 @@ class AdaptiveBdp:
         after, course, reason = climb(limit, course, seen, edge, DOUBLE)
         after = max(limit, min(after, self._shown(state)))
         return after, course, Reason.STEADY if after == limit else reason
+
+    def _paid(self, state: AdaptiveState) -> float:
+        """Where growth ends; a doubling too many of start-up is taken back, and nothing else is."""
+        if not (state.live and state.course.startup):
+            return state.limit
+        room = state.answers.pace.room(self.pace_elasticity)
+        return state.limit * max(1.0 / DOUBLE, min(1.0, room))
 
     def _shown(self, state: AdaptiveState) -> float:
         """Twice the load that the pace is known at, and not beyond where growth no longer pays."""
