@@ -16,6 +16,8 @@ from schedulers.cohort import median
 
 FEWEST = 8
 """Answers of a cohort before its median says anything."""
+ALIKE = 1.25
+"""Peaks within this factor are of one load."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,9 @@ class Pace:
         if len(self.values) < FEWEST:
             return replace(self.afresh(now), shown=shown)
         value = median(sorted(self.values)).value
-        pace = value if self.now is None else self.now + 0.5 * (value - self.now)
+        pace = value
+        if self.now is not None and self.now_peak / ALIKE < self.peak < ALIKE * self.now_peak:
+            pace = self.now + 0.5 * (value - self.now)  # another load has another pace
         if self.low is None or pace < self.low:
             return Pace(pace, self.peak, pace, self.peak, since=now, shown=shown)
         return Pace(self.low, self.low_peak, pace, self.peak, since=now, shown=shown)
@@ -69,7 +73,7 @@ class Pace:
     @property
     def elasticity(self) -> float:
         """Between the two points, at the present one; 0 where they can't be told apart."""
-        if self.low is None or self.now is None or self.now_peak < 1.25 * self.low_peak:
+        if self.low is None or self.now is None or self.now_peak < ALIKE * self.low_peak:
             return 0.0
         slope = (self.now - self.low) / (self.now_peak - self.low_peak)
         return slope * self.now_peak / self.now
