@@ -466,6 +466,8 @@ class AdaptiveBdp:
         """Twice the load that the pace is known at, and not beyond where growth no longer pays."""
         pace = state.answers.pace
         shown = max(float(self.initial), pace.shown)
+        if pace.shown == 0.0:
+            return shown
         return (
             shown * DOUBLE
             if pace.now_peak == 0

@@ -188,10 +188,10 @@ def first_tokens(law: Any, *, ttft: float, rounds: int) -> tuple[list[int], list
     return limits, found
 
 
-def test_first_tokens_double_the_limit_before_an_answer_ends_and_only_once() -> None:
+def test_first_tokens_alone_raise_no_limit_before_an_answer_has_shown_its_pace() -> None:
     limits, found = first_tokens(Adaptive(), ttft=0.04, rounds=5)
-    assert limits == [16] * 5
-    assert found[0].reason is Reason.GROWN
+    assert limits == [8] * 5
+    assert {decision.reason for decision in found} == {Reason.STEADY}
 
 
 def test_a_law_that_follows_the_whole_answer_learns_nothing_of_first_tokens() -> None:
