@@ -271,7 +271,7 @@ def _cases() -> list[Case]:
     found.append(Case("E1", "chat 10/s", "no limit", _e1, need, **streamed))
     most = (Bar("attained", 0.75, least=True),)
     found.append(Case("E2", "backlog", "fixed 256", _e2, most, **streamed))
-    load_step = (Bar("attained", 0.95, least=True), Bar("cold_start", 0.95, least=True))
+    load_step = (Bar("attained", 0.95, least=True), Bar("cold_start", 0.9, least=True))
     found.append(Case("E3", "load × 3", "no limit", _e3_step, load_step, **streamed))
     full_house = (Bar("attained", 0.75, least=True), Bar("held", 0.98, least=True))
     found.append(Case("E3", "1.5 × load", "fixed 256", _e3_overload, full_house, **streamed))

