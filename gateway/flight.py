@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from engines.headers import retry_after
@@ -54,6 +55,8 @@ class Flight:
         self._answer_headers: RawHeaders = []
         self._touched = times.intended_at
         self._counted = False
+        self.on_first: Callable[[float], None] | None = None
+        """Told the seconds from the send to the first token of a streamed answer, when it comes."""
         self.ended: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
 
     def send(self, connection: UpstreamConnection, request: bytes) -> None:
@@ -140,6 +143,9 @@ class Flight:
 
     def _tokens(self, at: float, n: int) -> None:
         self._fold.tokens(at, n)
+        meter, sent = self.meter, self.times.sent_at
+        if meter.chunks == 1 and meter.first_token_at == at and sent is not None and self.on_first:
+            self.on_first(at - sent)
 
     # What became of it
 

@@ -66,6 +66,10 @@ class LaneLimiter(Limiter):
         """Drop the states of versions that no configuration names any more."""
         self._kept = {name: kept for name, kept in self._kept.items() if name in but}
 
+    def first_token(self, permit: Permit, ttft: float | None = None) -> None:
+        if not isinstance(permit, LanePermit) or permit.term == self._term:
+            super().first_token(permit, ttft)
+
     def release(  # noqa: PLR0913 - as in Limiter
         self,
         permit: Permit,

@@ -150,6 +150,7 @@ class Pipeline:
         permit = await lane.enter(call.tenant)
         times.admitted_at = self._clock()
         flight.headers = _said(call.place, depth, times.admitted_at - times.intended_at)
+        flight.on_first = lambda ttft: lane.limiter.first_token(permit, ttft)
         leaving = Leaving(OutcomeKind.CANCELLED)
         try:
             ending = await self._upstream(flight, lane)

@@ -204,8 +204,12 @@ class Driver:
         if flight.admitted_at is None:
             flight.admitted_at = self._now()
         kind, sample = OutcomeKind.CANCELLED, None
+
+        def on_first(ttft: float) -> None:
+            limiter.first_token(permit, ttft)
+
         try:
-            sample = await self._send(flight, prompt)
+            sample = await self._send(flight, prompt, on_first)
             kind = KINDS.get(sample.outcome, OutcomeKind.FAILED)
             return sample
         finally:
@@ -219,7 +223,9 @@ class Driver:
                 retry_after=sample.retry_after if sample else None,
             )
 
-    async def _send(self, flight: Flight, prompt: str) -> Sample:
+    async def _send(
+        self, flight: Flight, prompt: str, on_first: Callable[[float], None] | None = None
+    ) -> Sample:
         means, fold, since = self._means, self._means.fold, self._means.clock.since
         shape = flight.job.shape
 
@@ -229,6 +235,8 @@ class Driver:
 
         def on_tokens(at: float, tokens: int) -> None:
             flight.received(since(at), tokens)
+            if flight.chunks == 1 and flight.sent_at is not None and on_first is not None:
+                on_first(since(at) - flight.sent_at)
             fold.tokens(since(at), tokens)
 
         def on_answer(at: float) -> None:

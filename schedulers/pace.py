@@ -9,44 +9,83 @@ throughput. a and b follow from two points: the lowest pace seen, and the presen
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 from schedulers.cohort import median
 
 FEWEST = 8
 """Answers of a cohort before its median says anything."""
+ALIKE = 1.25
+"""Peaks within this factor are of one load."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """Seconds a token: the lowest median of a cohort with the peak in flight then; and of late."""
+    """Seconds a token: the lowest median of some answers with the peak in flight then; and of late.
+
+    A point is made of answers that were said at one load: most of their time since ``since``.
+    """
 
     low: float | None = None
     low_peak: int = 0
     now: float | None = None
     now_peak: int = 0
     values: tuple[float, ...] = ()
-    """Of the members of the present cohort."""
+    """Of the next point."""
+    since: float = 0.0
+    peak: int = 0
+    """The most in flight at any of those answers."""
+    count: int = 0
+    """Those answers, with the ones that have no pace."""
+    shown: float = 0.0
+    """The highest of those peaks so far."""
 
-    def seen(self, rest: float, output_tokens: int | None) -> Pace:
+    def seen(self, in_flight: int, rest: float, output_tokens: int | None, now: float) -> Pace:
         """One more answer: the time after its first token, over its tokens where they are known."""
+        if now - self.since < 0.5 * rest:
+            return self
         value = rest / max(1, (output_tokens or 2) - 1)
-        return replace(self, values=(*self.values, value)) if value > 0.0 else self
+        return replace(
+            self,
+            values=(*self.values, value) if value > 0.0 else self.values,
+            count=self.count + 1,
+            peak=max(self.peak, in_flight),
+        )
 
-    def ended(self, peak: int) -> Pace:
-        """The cohort is over, with so many in flight at its peak."""
+    def ended(self, now: float) -> Pace:
+        """A point is made of what there is; answers of one token show the load, and no pace."""
+        shown = max(self.shown, float(self.peak))
         if len(self.values) < FEWEST:
-            return replace(self, values=())
+            return replace(self.afresh(now), shown=shown)
         value = median(sorted(self.values)).value
-        now = value if self.now is None else self.now + 0.5 * (value - self.now)
-        if self.low is None or now < self.low:
-            return Pace(now, peak, now, peak)
-        return Pace(self.low, self.low_peak, now, peak)
+        pace = value
+        if self.now is not None and self.now_peak / ALIKE < self.peak < ALIKE * self.now_peak:
+            pace = self.now + 0.5 * (value - self.now)  # another load has another pace
+        if self.low is None or pace < self.low:
+            return Pace(pace, self.peak, pace, self.peak, since=now, shown=shown)
+        return Pace(self.low, self.low_peak, pace, self.peak, since=now, shown=shown)
+
+    def afresh(self, now: float) -> Pace:
+        """The load has changed."""
+        return replace(self, values=(), since=now, peak=0, count=0)
 
     @property
     def elasticity(self) -> float:
         """Between the two points, at the present one; 0 where they can't be told apart."""
-        if self.low is None or self.now is None or self.now_peak < 1.25 * self.low_peak:
+        if self.low is None or self.now is None or self.now_peak < ALIKE * self.low_peak:
             return 0.0
         slope = (self.now - self.low) / (self.now_peak - self.low_peak)
         return slope * self.now_peak / self.now
+
+    def room(self, elasticity: float) -> float:
+        """How many times as many in flight it takes to come to that elasticity, by the two points.
+
+        With steps of a + b n it grows as b n / a = e / (1 − e); infinity where nothing is known.
+        """
+        found = self.elasticity
+        if found <= 0.0:
+            return math.inf
+        if found >= 1.0:
+            return 0.0
+        return elasticity / (1.0 - elasticity) * (1.0 - found) / found

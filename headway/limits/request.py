@@ -64,9 +64,10 @@ class Request:
 
     def first_token(self) -> None:
         """A streamed answer has begun; a law that follows TTFT learns from it. The first counts."""
-        _, permit = self._now("tell of its first token")
+        limiter, permit = self._now("tell of its first token")
         if self._ttft is None:
             self._ttft = self._clock() - permit.granted_at
+            limiter.first_token(permit, self._ttft)
 
     def tokens(self, *, prompt: int | None = None, output: int | None = None) -> None:
         """How long prompt and answer were, where that is known."""

@@ -52,6 +52,8 @@ class Simulation:
         self._deadlines: list[tuple[float, int, Flight]] = []
         self._running: Stretch | None = None
         """Steps that the engine is at: computed, but not over yet."""
+        self._silent: dict[int, Flight] = {}
+        """Sent through the limiter, without a first token yet."""
         self._granted: deque[Flight] = deque()
         self._closing = False
         self.limiter: VirtualLimiter | None = None
@@ -132,6 +134,8 @@ class Simulation:
             error = f"The engine is full: {full}."
             self._resolve(flight, flight.refused(Outcome.REJECTED_503, 503, error))
             return
+        if flight.permit is not None:
+            self._silent[job.index] = flight
         limits = means.timeouts
         self._arm(flight, self.now + min(limits.first_token_s, limits.total_s))
 
@@ -173,10 +177,22 @@ class Simulation:
         pool = self._means.engine.pool
         usage = stretch.used_blocks / pool.usable
         self._means.fold.signals(stretch.end, stretch.running, stretch.waiting, usage)
+        if self._silent:
+            self._begun(stretch.end)
         for sequence in stretch.finished:
             flight = self._flights.get(int(sequence.request.id))
             if flight is not None:  # else its user gave up during its last step
                 self._resolve(flight, flight.answered(self._ends))
+
+    def _begun(self, now: float) -> None:
+        """The law learns of first tokens when they come."""
+        for index, flight in list(self._silent.items()):
+            sequence, permit, sent = flight.sequence, flight.permit, flight.sent_at
+            if sequence is None or sequence.first_token_at is None or self.limiter is None:
+                continue
+            del self._silent[index]
+            if permit is not None and sent is not None:
+                self.limiter.first_token(permit, now, sequence.first_token_at - sent)
 
     def _tokens(self, stretch: Stretch) -> None:
         """Into the windows in which they were said; what is past the deadline nobody heard."""
@@ -200,6 +216,7 @@ class Simulation:
 
     def _resolve(self, flight: Flight, sample: Sample) -> None:
         del self._flights[flight.job.index]
+        self._silent.pop(flight.job.index, None)
         if flight.sent_at is not None:
             self._count(-1)
         if self.limiter is not None:

@@ -77,8 +77,24 @@ class VirtualLimiter:
             prompt_tokens=sample.prompt_tokens if sample else None,
             output_tokens=sample.output_tokens if sample else None,
             retry_after=sample.retry_after if sample else None,
+            told=permit.told,
         )
         self.in_flight -= 1
+        self._step(seen, now)
+        self._wake(now)
+
+    def first_token(self, permit: Permit, now: float, ttft: float) -> None:
+        """Its answer has begun; the law learns, and others may go."""
+        permit.told = True
+        seen = Observation(
+            started_at=permit.granted_at,
+            in_flight=self.in_flight,
+            kind=OutcomeKind.FIRST_TOKEN,
+            ttft=ttft,
+            waiting=len(self._waiters),
+            serial=permit.serial,
+            granted=self._granted,
+        )
         self._step(seen, now)
         self._wake(now)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from documents.fields import parameter
+from schedulers.answers import Answers
 from schedulers.baseline import Baseline, Reading, Sense, read
 from schedulers.cohort import Cohort
 from schedulers.concurrency.base import (
@@ -22,7 +23,7 @@ from schedulers.course import Course, Trial, Verdict, climb, verify
 from schedulers.decision import Decision, Reason
 from schedulers.law import Fault, Standing
 from schedulers.longer import longer
-from schedulers.pace import Pace
+from schedulers.pace import FEWEST, Pace
 
 SMALL = 10.0
 """A limit of so many doubles the tolerance: clients with less yield later, with more sooner."""
@@ -30,8 +31,12 @@ SHALLOWEST = 0.85
 """A cut takes at least this factor."""
 OVERDUE = 0.3
 """How far beyond what congests a median must be to be called so before it is known."""
-REST_STEP = 0.9
-"""A rest must be lower by a tenth to be taken over."""
+REACHED = 0.9
+"""With less than this share of the limit in flight it is not what limits."""
+BEGUN = 10
+"""First tokens of a cohort in start-up: latency at once, and not spread as lengths are."""
+DOUBLE = 2.0
+"""In start-up the limit is at most so many times what answers have shown the pace at."""
 IDLE_TRIPS = 20.0
 """So many round trips without an answer are a pause, after which only what was proven holds."""
 
@@ -48,12 +53,10 @@ class AdaptiveState:
     last_at: float | None = None
     ended: int = 0
     cut_at: float | None = None
-    rest: float = 0.0
-    """Seconds from first token to end, without a queue: what a wait is weighed against."""
-    rests: tuple[float, ...] = ()
-    """Those of the cohort's members."""
-    pace: Pace = field(default_factory=Pace)
-    """Of streamed answers only."""
+    answers: Answers = field(default_factory=lambda: Answers(Cohort(1, 0.0)))
+    """Of streamed ones only."""
+    live: bool = False
+    """First tokens are told when they come, not when their answer ends."""
 
 
 @concurrency_law
@@ -207,10 +210,11 @@ class AdaptiveBdp:
             return state, None
         if seen.kind in (OutcomeKind.REJECTED, OutcomeKind.TIMED_OUT):
             return self._refused(state, seen, now)
-        if seen.kind is not OutcomeKind.OK:
+        if seen.kind not in (OutcomeKind.OK, OutcomeKind.FIRST_TOKEN):
             return _lost(state, seen), None
+        begun = seen.kind is OutcomeKind.FIRST_TOKEN
         latency = seen.measured(self.signal)
-        if latency is None:
+        if latency is None or (begun and (self.signal != "ttft" or seen.ttft is None)):
             return state, None
         last = seen.started_at if state.last_at is None else state.last_at
         if state.rtt is not None and seen.started_at - last > IDLE_TRIPS * state.rtt:
@@ -226,17 +230,17 @@ class AdaptiveBdp:
         after = max(float(self.min), min(0.85 * state.limit, 0.9 * seen.in_flight))
         rejected = seen.kind is OutcomeKind.REJECTED
         reason = Reason.REJECTED_BY_ENGINE if rejected else Reason.TIMED_OUT
-        cut = AdaptiveState(
-            after,
-            Cohort(_granted(state, seen) + 1, now),
-            state.course.cut(state.limit, after, self.hold, None),
-            replace(state.baseline.afresh(), evidence=0.0),
-            state.rtt,
-            now,
-            state.ended + 1,
-            now,
-            state.rest,
-            pace=replace(state.pace, values=()),
+        granted = _granted(state, seen)
+        cut = replace(
+            state,
+            limit=after,
+            cohort=Cohort(granted + 1, now),
+            course=state.course.cut(state.limit, after, self.hold, None),
+            baseline=replace(state.baseline.afresh(), evidence=0.0),
+            last_at=now,
+            ended=state.ended + 1,
+            cut_at=now,
+            answers=replace(state.answers, pace=state.answers.pace.afresh(now)),
         )
         return cut, decided(self, now, state.limit, after, reason, in_flight=seen.in_flight)
 
@@ -245,15 +249,19 @@ class AdaptiveBdp:
     ) -> tuple[AdaptiveState, Decision | None]:
         """After a pause the world may have changed: back to what was proven, with a new cohort."""
         after = min(state.limit, max(state.course.proven, float(self.min)))
+        granted = _granted(state, seen)
         resumed = replace(
             state,
             limit=after,
-            cohort=Cohort(_granted(state, seen) + 1, now),
+            cohort=Cohort(granted + 1, now),
             baseline=state.baseline.afresh(),
             last_at=now,
-            ended=state.ended + 1,
-            rests=(),
-            pace=Pace(),
+            ended=state.ended + (seen.kind is OutcomeKind.OK),
+            answers=replace(
+                state.answers,
+                cohort=Cohort(granted + 1, now),
+                pace=Pace(since=now, shown=after),
+            ),
         )
         if int(after) == int(state.limit):
             return resumed, None
@@ -264,51 +272,83 @@ class AdaptiveBdp:
     def _answered(
         self, state: AdaptiveState, seen: Observation, now: float, latency: float
     ) -> tuple[AdaptiveState, Decision | None]:
-        streamed = self.signal == "ttft" and seen.ttft is not None
-        rest = _rest(seen, latency) if streamed else 0.0
-        rtt = latency + rest
-        if state.rtt is not None:
-            rtt = state.rtt + 0.1 * (min(rtt, 2 * state.rtt) - state.rtt)
-        cohort, rests, pace = _counted(state, seen, latency, rest if streamed else None)
         granted = _granted(state, seen)
-        if cohort.closed is None and self._enough(state, cohort.size(granted), now, rtt):
-            cohort = cohort.close(granted, now)
-        state = AdaptiveState(
-            state.limit,
-            cohort,
-            state.course,
-            state.baseline,
-            rtt,
-            now,
-            state.ended + 1,
-            state.cut_at,
-            state.rest,
-            rests,
-            pace,
+        streamed = self.signal == "ttft" and (seen.ttft is not None or seen.told)
+        state = self._learned(state, seen, now, latency, streamed=streamed)
+        if state.cohort.closed is None and self._enough(state, state.cohort.size(granted), now):
+            state = replace(state, cohort=state.cohort.close(granted, now))
+        if streamed:
+            state = _weighed(state, granted, now, min(self.cohort, max(10, self._usual(state))))
+            if not (state.answers.known or state.live):
+                return state, None
+        return self._looked(state, seen, now)
+
+    def _learned(
+        self, state: AdaptiveState, seen: Observation, now: float, latency: float, *, streamed: bool
+    ) -> AdaptiveState:
+        """What one observation says of itself, in the cohorts that it is a member of."""
+        begun = seen.kind is OutcomeKind.FIRST_TOKEN
+        rtt, answers = state.rtt, state.answers
+        if not begun:
+            rest = _rest(seen, latency) if streamed else 0.0
+            whole = latency + rest
+            rtt = whole if rtt is None else rtt + 0.1 * (min(whole, 2 * rtt) - rtt)
+            if streamed:
+                enough = FEWEST if state.course.startup else self.cohort
+                answers = answers.ended(seen, rest, seen.output_tokens, now, enough)
+        if streamed and seen.told:
+            cohort = replace(state.cohort, peak=max(state.cohort.peak, seen.in_flight))
+        else:
+            value = math.log(latency + (answers.rest if streamed else 0.0))
+            cohort = state.cohort.with_answer(seen, value, streamed=streamed and not begun)
+        return replace(
+            state,
+            cohort=cohort,
+            rtt=rtt,
+            last_at=now,
+            ended=state.ended + (not begun),
+            answers=answers,
+            live=state.live or begun,
         )
+
+    def _looked(
+        self, state: AdaptiveState, seen: Observation, now: float
+    ) -> tuple[AdaptiveState, Decision | None]:
+        """Judge the cohort once it can be."""
+        cohort = state.cohort
         if cohort.closed is None:
             return state, None
         sense = self._sense(state)
-        if cohort.settled(now):
-            if streamed:
-                state = replace(_weighed(state), pace=pace.ended(cohort.peak))
-            values = state.cohort.complete()
-            return self._judge(state, read(state.baseline, values, sense), now, granted)
-        if self._overdue(state, now):
-            least = [math.log(now - cohort.closed)] * cohort.size(granted)
+        # A value counts the rest that follows the first token; who still waits for it doesn't yet.
+        aged = now + (state.answers.rest if state.live else 0.0)
+        if cohort.settled(aged):
+            return self._judge(state, read(state.baseline, cohort.complete(), sense), now, seen)
+        if self._overdue(state, aged):
+            least = [math.log(aged - cohort.closed)] * cohort.size(cohort.first)
             reading = read(state.baseline, least, sense, overdue=True)
-            return self._judge(state, reading, now, granted, overdue=True)
-        if cohort.abandoned(now, 8.0 * rtt):
+            return self._judge(state, reading, now, seen, overdue=True)
+        if state.rtt is not None and cohort.abandoned(now, 8.0 * state.rtt):
             values = sorted(cohort.values)
-            return self._judge(state, read(state.baseline, values, sense), now, granted)
+            return self._judge(state, read(state.baseline, values, sense), now, seen)
         return state, None
 
-    def _enough(self, state: AdaptiveState, size: int, now: float, rtt: float) -> bool:
-        """A cohort takes 0.6 round trips and its number of requests, or two round trips."""
-        trips = (now - state.cohort.opened) / rtt
-        usual = 16 if state.course.startup else int(state.limit)
+    def _usual(self, state: AdaptiveState) -> int:
+        return 16 if state.course.startup else int(state.limit)
+
+    def _enough(self, state: AdaptiveState, size: int, now: float) -> bool:
+        """A cohort takes 0.6 round trips and its number of requests, or two round trips.
+
+        In start-up of streamed answers it takes some first tokens: their time is the round trip. It
+        takes more while the limit isn't reached, so as to know enough at the moment when it is.
+        """
+        if state.live and state.course.startup:
+            reached = state.cohort.peak >= REACHED * int(state.limit)
+            return size >= (min(self.cohort, BEGUN, int(state.limit)) if reached else self.cohort)
+        if state.rtt is None:
+            return False
+        trips = (now - state.cohort.opened) / state.rtt
         return trips >= 0.6 and (
-            size >= min(self.cohort, max(10, usual)) or (trips >= 2.0 and size >= 8)
+            size >= min(self.cohort, max(10, self._usual(state))) or (trips >= 2.0 and size >= 8)
         )
 
     def _sense(self, state: AdaptiveState) -> Sense:
@@ -335,13 +375,13 @@ class AdaptiveBdp:
     def _judge(
         self,
         state: AdaptiveState,
-        seen: Reading,
+        reading: Reading,
         now: float,
-        granted: int,
+        seen: Observation,
         *,
         overdue: bool = False,
     ) -> tuple[AdaptiveState, Decision]:
-        after, course, baseline, reason = self._conclude(state, seen, overdue=overdue)
+        after, course, baseline, reason = self._conclude(state, reading, overdue=overdue)
         after = max(float(self.min), min(float(self.max), after))
         if after > state.limit:
             course = course.grown()
@@ -350,17 +390,22 @@ class AdaptiveBdp:
         if reason is Reason.GROWN and after == state.limit:
             reason = Reason.AT_MAXIMUM
         cut_at = now if after < state.limit else state.cut_at
-        found = AdaptiveState(
-            after,
-            Cohort(granted + 1, now),
-            course,
-            baseline,
-            state.rtt,
-            now,
-            state.ended,
-            cut_at,
-            state.rest,
-            pace=replace(state.pace, values=()),
+        granted, first = _granted(state, seen), 1
+        if state.live and after > state.limit:
+            # Those that this lets go at once wait for one another: that is no queue of the limit.
+            first += min(seen.waiting, int(after) - int(state.limit))
+        answers = state.answers
+        if after != state.limit:
+            answers = replace(answers, pace=answers.pace.afresh(now))
+        found = replace(
+            state,
+            limit=after,
+            cohort=Cohort(granted + first, now),
+            course=course,
+            baseline=baseline,
+            last_at=now,
+            cut_at=cut_at,
+            answers=answers,
         )
         return found, decided(
             self,
@@ -368,11 +413,11 @@ class AdaptiveBdp:
             state.limit,
             after,
             reason,
-            median=math.exp(seen.value),
-            error=seen.error,
-            pooled=math.exp(seen.pool),
-            baseline=math.exp(seen.low),
-            evidence=seen.after.evidence,
+            median=math.exp(reading.value),
+            error=reading.error,
+            pooled=math.exp(reading.pool),
+            baseline=math.exp(reading.low),
+            evidence=reading.after.evidence,
             peak=state.cohort.peak,
         )
 
@@ -390,14 +435,44 @@ class AdaptiveBdp:
                 course = replace(course, trial=None)
             elif verdict is Verdict.OPEN and seen.congested and course.calm < 3:
                 return limit, replace(course, calm=course.calm + 1), baseline, Reason.PROBE
-        if state.cohort.peak < 0.9 * int(limit):
+        if state.cohort.peak < REACHED * int(limit):
             return limit, course, baseline, Reason.APP_LIMITED
         if seen.congested:
             return self._cut(state, course, seen, overdue=overdue)
-        if state.pace.elasticity > self.pace_elasticity:
-            return limit, replace(course, startup=False), baseline, Reason.NO_GAIN
-        after, course, reason = climb(limit, course, seen, edge, self.startup_gain)
+        if state.answers.pace.elasticity > self.pace_elasticity:
+            return self._paid(state), replace(course, startup=False), baseline, Reason.NO_GAIN
+        after, course, reason = self._climb(state, course, seen)
         return after, course, baseline, reason
+
+    def _climb(
+        self, state: AdaptiveState, course: Course, seen: Reading
+    ) -> tuple[float, Course, Reason]:
+        """First tokens may take the limit only so far before answers tell what that costs."""
+        limit, edge = state.limit, self._sense(state).tolerance
+        if not (state.live and course.startup):
+            return climb(limit, course, seen, edge, self.startup_gain)
+        after, course, reason = climb(limit, course, seen, edge, DOUBLE)
+        after = max(limit, min(after, self._shown(state)))
+        return after, course, Reason.STEADY if after == limit else reason
+
+    def _paid(self, state: AdaptiveState) -> float:
+        """Where growth ends; a doubling too many of start-up is taken back, and nothing else is."""
+        if not (state.live and state.course.startup):
+            return state.limit
+        room = state.answers.pace.room(self.pace_elasticity)
+        return state.limit * max(1.0 / DOUBLE, min(1.0, room))
+
+    def _shown(self, state: AdaptiveState) -> float:
+        """Twice the load that the pace is known at, and not beyond where growth no longer pays."""
+        pace = state.answers.pace
+        shown = max(float(self.initial), pace.shown)
+        if pace.shown == 0.0:
+            return shown
+        return (
+            shown * DOUBLE
+            if pace.now_peak == 0
+            else min(shown * DOUBLE, pace.now_peak * pace.room(self.pace_elasticity))
+        )
 
     def _cut(
         self, state: AdaptiveState, course: Course, seen: Reading, *, overdue: bool
@@ -436,18 +511,9 @@ def _granted(state: AdaptiveState, seen: Observation) -> int:
 
 
 def _lost(state: AdaptiveState, seen: Observation) -> AdaptiveState:
-    return replace(state, cohort=state.cohort.without(seen), ended=state.ended + 1)
-
-
-def _counted(
-    state: AdaptiveState, seen: Observation, latency: float, rest: float | None
-) -> tuple[Cohort, tuple[float, ...], Pace]:
-    """One more answer; ``rest`` is None where it was not streamed: its rest is within it."""
-    value = math.log(latency + (0.0 if rest is None else state.rest))
-    cohort = state.cohort.with_answer(seen, value, streamed=rest is not None)
-    if rest is None or len(cohort.values) == len(state.cohort.values):
-        return cohort, state.rests, state.pace
-    return cohort, (*state.rests, rest), state.pace.seen(rest, seen.output_tokens)
+    """A member is missing then; not where its first token is known already."""
+    cohort = state.cohort if seen.told else state.cohort.without(seen)
+    return replace(state, cohort=cohort, ended=state.ended + 1, answers=state.answers.without(seen))
 
 
 def _rest(seen: Observation, ttft: float) -> float:
@@ -458,8 +524,8 @@ def _rest(seen: Observation, ttft: float) -> float:
     return max(0.0, whole - ttft)
 
 
-def _weighed(state: AdaptiveState) -> AdaptiveState:
-    """Weigh a streamed cohort's waits against the time that its answers take.
+def _weighed(state: AdaptiveState, granted: int, now: float, size: int) -> AdaptiveState:
+    """Weigh waits for the first token against the time that answers take.
 
     By Little's law the share of requests in flight that wait for their first token beyond what it
     takes without a queue is (TTFT − its baseline) / e2e. So TTFT is followed as TTFT + rest, with
@@ -467,15 +533,13 @@ def _weighed(state: AdaptiveState) -> AdaptiveState:
     far. A relative rise of that sum *is* the share in the queue, however short the first token; and
     output lengths play no part. Where a lower rest is found, all that is known is told anew by it.
     """
-    if not state.rests:
-        return state
-    found = sorted(state.rests)[len(state.rests) // 2]
-    if state.rest > 0.0 and found > REST_STEP * state.rest:
-        return state
-    change = found - state.rest
+    answers = state.answers.judged(granted, now, size)
+    change = answers.rest - state.answers.rest
+    if change == 0.0:
+        return replace(state, answers=answers)
     return replace(
         state,
-        rest=found,
+        answers=answers,
         cohort=replace(state.cohort, values=longer(state.cohort.values, change)),
         baseline=state.baseline.retold(change),
         course=state.course.retold(change),

@@ -30,6 +30,8 @@ class OutcomeKind(StrEnum):
     """Anything else went wrong: it tells nothing about load."""
     CANCELLED = "cancelled"
     """Given up by us: it tells nothing about load."""
+    FIRST_TOKEN = "first_token"  # noqa: S105 - of an answer
+    """No request ended: the first token of a streamed answer came; ``ttft`` says after how long."""
     TICK = "tick"
     """No request ended: the time came that the law had named in ``until``."""
 
@@ -63,7 +65,9 @@ class AgentLoad:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
-    """One finished request, as the limiter saw it. Times are seconds on the limiter's clock.
+    """One finished request, or one whose answer began (``FIRST_TOKEN``), as the limiter saw it.
+
+    Times are seconds on the limiter's clock.
 
     Between two releases the count only rises, so ``in_flight`` (just before this release, this
     one included) is the peak since the observation before.
@@ -83,6 +87,8 @@ class Observation:
     prompt_tokens: int | None = None
     output_tokens: int | None = None
     retry_after: float | None = None
+    told: bool = False
+    """Of a finished one: its first token was told of when it came."""
     agents: AgentLoad | None = None
     """For laws that count agents, on whatever ends and on ticks; other hosts leave it out."""
 

@@ -105,7 +105,8 @@ class AdmissionQueue:
             raise
 
     def first_token(self, ticket: Ticket) -> None:
-        """The prompt is computed: what waited for prefill may come."""
+        """The prompt is computed: what waited for prefill may come, and the limit may move."""
+        self._limiter.first_token(ticket.permit)
         if not ticket.prefilled and not ticket.permit.released:
             ticket.prefilled = True
             self._room.prefilled(ticket.admitted, self._clock())

@@ -22,6 +22,8 @@ class Permit:
     in_flight: int
     """Requests in flight at the grant, this one included."""
     released: bool = False
+    told: bool = False
+    """The law was told of its first token."""
 
 
 class Observer(Protocol):
@@ -147,8 +149,31 @@ class Limiter:
             prompt_tokens=prompt_tokens,
             output_tokens=output_tokens,
             retry_after=retry_after,
+            told=permit.told,
         )
         self.in_flight -= 1
+        self._step(seen, now)
+        if self._waiters:
+            self._wake()
+
+    def first_token(self, permit: Permit, ttft: float | None = None) -> None:
+        """Its answer has begun: the law learns now, and not when it ends. The first time counts.
+
+        ``ttft`` in seconds defaults to the time held.
+        """
+        if permit.released or permit.told:
+            return
+        permit.told = True
+        now = self._clock()
+        seen = Observation(
+            started_at=permit.granted_at,
+            in_flight=self.in_flight,
+            kind=OutcomeKind.FIRST_TOKEN,
+            ttft=now - permit.granted_at if ttft is None else ttft,
+            waiting=len(self._waiters),
+            serial=permit.serial,
+            granted=self._granted,
+        )
         self._step(seen, now)
         if self._waiters:
             self._wake()

@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 from collections import deque
 from dataclasses import dataclass, field
+from itertools import islice, takewhile
 from typing import Any
 
 import numpy as np
 
-from schedulers.concurrency.base import ConcurrencyLaw, Observation
+from schedulers.concurrency.base import ConcurrencyLaw, Observation, OutcomeKind
 from simulator.core.config import EngineConfig
 from simulator.core.engine import Engine
 from simulator.core.request import Request, Sequence
@@ -95,6 +96,11 @@ class Outcome:
         lost = sum(start <= at < end for at in self.never_sent)
         return sum(good) / max(1, len(good) + lost)
 
+    def held(self, start: float, end: float) -> float:
+        """The share of what was *sent* in [start, end) that met both objectives from then on."""
+        kept = [one.kept for one in self.played if start <= one.sent_at < end]
+        return sum(kept) / max(1, len(kept))
+
     def kept(self, start: float, end: float) -> int:
         """Output tokens of requests that ended in [start, end) and met both objectives once sent:
         a backlog's waiting before that is its own."""
@@ -105,7 +111,7 @@ class Outcome:
         )
 
 
-def play(
+def play(  # noqa: PLR0913 - what a run is
     law: ConcurrencyLaw[Any],
     config: EngineConfig,
     *,
@@ -113,13 +119,20 @@ def play(
     end_s: float,
     seed: int,
     chat: Chat | None = None,
+    then: tuple[float, float] | None = None,
 ) -> Outcome:
-    """Poisson arrivals at ``rate`` a second, or a backlog without end where it is None."""
+    """Poisson arrivals at ``rate`` a second, or a backlog without end where it is None.
+
+    ``then``: from so many seconds on, at another rate.
+    """
     rng = np.random.default_rng([seed, 17])
-    count = int((rate or 80.0) * end_s * 1.2) + 100
+    count = int(max(rate or 80.0, then[1] if then else 0.0) * end_s * 1.2) + 100
     lengths = deque((chat or Chat()).draw(rng, count))
-    gaps = rng.exponential(1.0 / rate, count) if rate else np.zeros(count)
-    offered = deque(at for at in np.cumsum(gaps).tolist() if at < end_s)
+    times = np.cumsum(rng.exponential(1.0 / rate, count)) if rate else np.zeros(count)
+    if rate and then:
+        step_s, after = then
+        times = np.where(times < step_s, times, step_s + (times - step_s) * rate / after)
+    offered = deque(at for at in times.tolist() if at < end_s)
     return _Host(law, Engine(config, seed=seed), offered, lengths).go(end_s)
 
 
@@ -151,6 +164,9 @@ class _Host:
                 continue
             step = self._engine.step(max(now, due))
             now = step.end
+            for sequence in step.emitted:
+                if sequence.first_token_at == now:
+                    self._learn(sequence, now, OutcomeKind.FIRST_TOKEN)
             for sequence in step.finished:
                 self._learn(sequence, now)
         self._seen.never_sent = [at for at in self._offered if at <= now]
@@ -166,20 +182,29 @@ class _Host:
             self._seen.played.append(one)
             self._out[str(serial)] = one
 
-    def _learn(self, sequence: Sequence, now: float) -> None:
+    def _waiting(self, now: float) -> int:
+        """Who would be let go next if there were room, as far as it can matter to a law."""
+        there = islice(self._offered, self._limit)
+        return sum(1 for _ in takewhile(lambda at: at <= now, there))
+
+    def _learn(self, sequence: Sequence, now: float, kind: OutcomeKind = OutcomeKind.OK) -> None:
         one = self._out[sequence.request.id]
         first = sequence.first_token_at
         seen = Observation(
             started_at=one.sent_at,
             in_flight=len(self._out),
+            kind=kind,
             latency=now - one.sent_at,
             ttft=None if first is None else first - one.sent_at,
             serial=one.serial,
             granted=len(self._seen.played),
             prompt_tokens=sequence.request.prompt_tokens,
             output_tokens=sequence.request.output_tokens,
+            told=kind is OutcomeKind.OK,
+            waiting=self._waiting(now),
         )
-        del self._out[sequence.request.id]
+        if kind is OutcomeKind.OK:
+            del self._out[sequence.request.id]
         self._state, _ = self._law.step(self._state, seen, now)
         limit = self._law.limit(self._state)
         if limit != self._limit:

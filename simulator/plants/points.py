@@ -163,9 +163,15 @@ def _s16(load: float, error: float) -> Callable[[Maker, int], Numbers]:
     return play
 
 
-def _engine(law: Any, rate: float | None, end_s: float, seed: int) -> engine.Outcome:
+def _engine(
+    law: Any,
+    rate: float | None,
+    end_s: float,
+    seed: int,
+    then: tuple[float, float] | None = None,
+) -> engine.Outcome:
     config = load(DEFAULT).config()
-    return engine.play(law, config, rate=rate, end_s=end_s, seed=seed)
+    return engine.play(law, config, rate=rate, end_s=end_s, seed=seed, then=then)
 
 
 def _e1(make: Maker, seed: int) -> Numbers:
@@ -185,6 +191,32 @@ def _e2(make: Maker, seed: int) -> Numbers:
     return {
         "attained": seen.kept(150.0, 300.0) / best.kept(150.0, 300.0),
         "tokens_per_s": seen.kept(150.0, 300.0) / 150.0,
+        "highest": float(max(limit for _, limit in seen.limits)),
+        "refused": 0.0,
+        "settle_s": 0.0,
+    }
+
+
+def _e3_step(make: Maker, seed: int) -> Numbers:
+    tripled = (60.0, 18.0)
+    seen = _engine(make(), 6.0, 120.0, seed, tripled)
+    free = _engine(_fixed(LIMIT_CEILING), 6.0, 120.0, seed, tripled)
+    return {
+        "attained": seen.attained(60.0, 105.0) / free.attained(60.0, 105.0),
+        "cold_start": seen.attained(0.0, 60.0) / free.attained(0.0, 60.0),
+        "highest": float(max(limit for _, limit in seen.limits)),
+        "refused": 0.0,
+        "settle_s": 0.0,
+    }
+
+
+def _e3_overload(make: Maker, seed: int) -> Numbers:
+    seen = _engine(make(), 38.0, 120.0, seed)
+    best = _engine(_fixed(256), 38.0, 120.0, seed)
+    return {
+        "attained": seen.kept(20.0, 120.0) / best.kept(20.0, 120.0),
+        "held": seen.held(20.0, 100.0),
+        "tokens_per_s": seen.kept(20.0, 120.0) / 100.0,
         "highest": float(max(limit for _, limit in seen.limits)),
         "refused": 0.0,
         "settle_s": 0.0,
@@ -239,6 +271,10 @@ def _cases() -> list[Case]:
     found.append(Case("E1", "chat 10/s", "no limit", _e1, need, **streamed))
     most = (Bar("attained", 0.75, least=True),)
     found.append(Case("E2", "backlog", "fixed 256", _e2, most, **streamed))
+    load_step = (Bar("attained", 0.95, least=True), Bar("cold_start", 0.9, least=True))
+    found.append(Case("E3", "load × 3", "no limit", _e3_step, load_step, **streamed))
+    full_house = (Bar("attained", 0.75, least=True), Bar("held", 0.98, least=True))
+    found.append(Case("E3", "1.5 × load", "fixed 256", _e3_overload, full_house, **streamed))
     return found
 
 

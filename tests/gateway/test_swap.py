@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from documents.parse import build
 from gateway.assignment import Arm
 from gateway.lane_limiter import LaneLimiter
-from schedulers.concurrency.base import OutcomeKind
+from schedulers.concurrency.base import OutcomeKind, laws
 from schedulers.runtime.limiter import Permit
 from simulator.virtual_time import run
 from tests.engines.raw_server import Asked, RawServer, Wire, chunk
@@ -57,6 +58,28 @@ async def test_a_wider_version_lets_the_queue_go_and_answers_everybody() -> None
     assert Counter(str(served.sample.outcome) for served in server.served) == {"incomplete": 7}
     policies = [served.place.policy.name for served in server.served]
     assert policies == ["tight"] * 7
+
+
+async def test_the_law_hears_of_a_first_token_before_the_answer_ends() -> None:
+    held = Held()
+    async with RawServer(held) as engine, gateway(config(engine.url, policies=(WIDE,))) as server:
+        client = await Leaver.ask(server)
+        await within(2, lambda: server.lane.limiter.steps == 1)
+        assert server.lane.limiter.in_flight == 1
+        held.go.set()
+        await client.reader.readuntil(b"0\r\n\r\n")
+        await client.leave()
+        await within(1, lambda: server.at_rest and server.lane.limiter.steps == 2)
+
+
+def test_a_first_token_under_an_earlier_law_teaches_the_present_one_nothing() -> None:
+    law = build(laws.get("fixed"), {"limit": 2})
+    limiter = LaneLimiter("a", law, lambda: 1.0)
+    permit = limiter.try_acquire()
+    assert permit is not None
+    limiter.adopt("b", law)
+    limiter.first_token(permit)
+    assert limiter.steps == 0
 
 
 async def test_a_tighter_version_cuts_nobody_off_and_counts_those_in_flight() -> None:

@@ -233,3 +233,10 @@ def test_whatever_happens_every_offered_request_has_one_outcome(
 
 def test_flights_are_told_apart_even_when_they_look_the_same() -> None:
     assert len({Flight(None), Flight(None)}) == 2  # type: ignore[arg-type]
+
+
+def test_the_limiter_hears_of_each_first_token_and_of_each_end() -> None:
+    ran = run(FakeEngine(lambda _: (0.05, 0.5, Outcome.OK)), limit=50)
+    reconcile(ran)
+    assert ran.limiter is not None
+    assert ran.limiter.steps == 2 * len(ran.samples)

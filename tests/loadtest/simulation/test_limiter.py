@@ -20,13 +20,16 @@ from schedulers.decision import Decision
 from schedulers.runtime.limiter import Limiter, Permit
 from simulator import virtual_time
 
+FIRST = 0.37
+"""The share of its service after which an answer begins."""
+
 Load = list[tuple[float, float, bool]]
 """Arrival, seconds of service, and whether the engine refuses in the end."""
 
 
 def sample_of(sent: float, done: float, refused: bool) -> Sample:
     outcome = Outcome.REJECTED_503 if refused else Outcome.OK
-    first = None if refused else sent + (done - sent) / 2
+    first = None if refused else sent + FIRST * (done - sent)
     return Sample(0, "default", 0.0, outcome, sent_at=sent, first_token_at=first, done_at=done)
 
 
@@ -39,6 +42,10 @@ def on_a_loop(load: Load, law: Any) -> tuple[list[float], list[Decision]]:
         await asyncio.sleep(at)
         permit = await limiter.acquire()
         granted[place] = loop.time()
+        if not refused:
+            await asyncio.sleep(FIRST * service)
+            limiter.first_token(permit, FIRST * service)
+            service *= 1 - FIRST
         await asyncio.sleep(service)
         sample = sample_of(granted[place], loop.time(), refused)
         limiter.release(
@@ -64,7 +71,10 @@ def by_itself(load: Load, law: Any) -> tuple[list[float], list[Decision]]:
 
     def grant(name: int, permit: Permit) -> None:
         granted[name], permits[name] = now, permit
-        heapq.heappush(events, (now + load[name][1], 1, name))
+        service, refused = load[name][1:]
+        heapq.heappush(events, (now + service, 2, name))
+        if not refused:
+            heapq.heappush(events, (now + FIRST * service, 1, name))
 
     limiter = VirtualLimiter(law, grant, decisions.append, lambda: 0.0)
     heapq.heapify(events)
@@ -73,9 +83,12 @@ def by_itself(load: Load, law: Any) -> tuple[list[float], list[Decision]]:
             now = limiter.rings_at
             limiter.ring(now)
             continue
-        now, ends, place = heapq.heappop(events)
-        if not ends:
+        now, what, place = heapq.heappop(events)
+        if what == 0:
             limiter.acquire(place, now)
+            continue
+        if what == 1:
+            limiter.first_token(permits[place], now, FIRST * load[place][1])
             continue
         refused = load[place][2]
         kind = OutcomeKind.REJECTED if refused else OutcomeKind.OK

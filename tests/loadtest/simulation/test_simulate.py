@@ -187,3 +187,18 @@ def test_what_the_model_does_not_do_is_refused_and_never_passed_over() -> None:
         "retries",
         "cancellations",
     ]
+
+
+def test_the_recommended_law_holds_nobody_back_for_long_at_a_start_without_congestion(
+    tmp_path: Path,
+) -> None:
+    """It took twenty seconds, as it learned of first tokens only when their answers ended."""
+    chat = {"kind": "fixed", "prompt_tokens": 220, "output_tokens": 160}
+    law = {"law": "adaptive_bdp", "signal": "ttft"}
+    policy = {
+        "apiVersion": "headway/v1", "kind": "Policy",
+        "metadata": {"name": "p", "owner": "o"}, "spec": {"concurrency": law},
+    }  # fmt: skip
+    asked = scenario(workload=chat, arrivals={"process": "constant", "rate": 6}, policy=policy)
+    _, samples = played(tmp_path, asked)
+    assert max(each.ttft or 60.0 for each in samples if each.intended_at > 10.0) < 0.8

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import heapq
+import math
 from typing import Any
 
 import pytest
@@ -160,3 +162,66 @@ def test_it_is_the_recommended_policy_and_takes_no_impossible_bounds() -> None:
     assert policy.law("concurrency") == Adaptive(signal="ttft")
     with pytest.raises(DocumentError):
         build(Adaptive, {"min": 9, "initial": 8})
+
+
+def first_tokens(law: Any, *, ttft: float, rounds: int) -> tuple[list[int], list[Decision]]:
+    """A backlog whose first tokens come at once, and no answer ends; limits after each round."""
+    state, now, granted = law.start(), 0.0, 0
+    limits, found = [], list[Decision]()
+    for _ in range(rounds):
+        limit = law.limit(state)
+        for _ in range(limit - granted):
+            granted += 1
+            now += 0.001
+            seen = Observation(
+                started_at=now - ttft,
+                in_flight=granted,
+                kind=OutcomeKind.FIRST_TOKEN,
+                ttft=ttft,
+                serial=granted,
+                granted=granted,
+                waiting=1000,
+            )
+            state, decision = law.step(state, seen, now)
+            found += [decision] if decision else []
+        limits.append(law.limit(state))
+    return limits, found
+
+
+def test_first_tokens_alone_raise_no_limit_before_an_answer_has_shown_its_pace() -> None:
+    limits, found = first_tokens(Adaptive(), ttft=0.04, rounds=5)
+    assert limits == [8] * 5
+    assert {decision.reason for decision in found} == {Reason.STEADY}
+
+
+def test_a_law_that_follows_the_whole_answer_learns_nothing_of_first_tokens() -> None:
+    assert first_tokens(Adaptive(signal="e2e"), ttft=0.04, rounds=2) == ([8, 8], [])
+
+
+def test_a_prompt_engine_is_reached_within_a_few_answers() -> None:
+    """Answers of 2 s, first tokens after 0.05 s, nothing queues: 8 to 64 within 8 s."""
+    law, now, granted, reached = Adaptive(), 0.0, 0, math.inf
+    state, events = law.start(), list[tuple[float, int, float, bool]]()
+    in_flight = 0
+    while now < 60.0 and reached == math.inf:
+        while in_flight < law.limit(state):
+            granted, in_flight = granted + 1, in_flight + 1
+            heapq.heappush(events, (now + 0.05, granted, now, False))
+            heapq.heappush(events, (now + 2.0 + 0.001 * (granted % 7), granted, now, True))
+        now, serial, started, over = heapq.heappop(events)
+        seen = Observation(
+            started_at=started,
+            in_flight=in_flight,
+            kind=OutcomeKind.OK if over else OutcomeKind.FIRST_TOKEN,
+            latency=now - started if over else None,
+            ttft=0.05,
+            serial=serial,
+            granted=granted,
+            waiting=100,
+            output_tokens=100 if over else None,
+            told=over,
+        )
+        in_flight -= over
+        state, _ = law.step(state, seen, now)
+        reached = now if law.limit(state) >= 64 else math.inf
+    assert reached <= 8.0

@@ -265,6 +265,35 @@ def test_the_law_learns_what_the_host_saw_and_the_cost_is_counted_apart() -> Non
     assert (limiter.steps, limiter.deciding_seconds) == (2, 0.5)
 
 
+def test_the_law_learns_of_a_first_token_when_it_comes_and_once() -> None:
+    seen: list[Observation] = []
+
+    class Growing(Scripted):
+        def step(self, state: int, seen_now: Observation, now: float) -> tuple[int, None]:
+            seen.append(seen_now)
+            return state + (seen_now.kind is OutcomeKind.FIRST_TOKEN), None
+
+    async def main() -> None:
+        limiter = Limiter(Growing(1), asyncio.get_running_loop().time)
+        permit = await limiter.acquire()
+        waiting = asyncio.create_task(limiter.acquire())
+        await asyncio.sleep(0.5)
+        limiter.first_token(permit)
+        limiter.first_token(permit, 9.0)
+        other = await waiting
+        await asyncio.sleep(1.0)
+        limiter.release(permit, ttft=0.5)
+        limiter.first_token(permit)
+        limiter.release(other)
+
+    virtual_time.run(main())
+    assert [(one.kind.value, one.ttft, one.told, one.waiting) for one in seen] == [
+        ("first_token", 0.5, False, 1),
+        ("ok", 0.5, True, 0),
+        ("ok", None, False, 0),
+    ]
+
+
 def test_every_decision_is_reported() -> None:
     async def main() -> tuple[Limiter, list[Decision]]:
         told: list[Decision] = []

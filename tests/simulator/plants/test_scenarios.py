@@ -13,7 +13,7 @@ from simulator.plants.case import Bar, Case
 from simulator.plants.run import Client, Outcome
 from simulator.plants.scenarios import CASES, NAMES
 
-OTHERS = ("S10", "S11", "S12", "S13", "S16", "E1", "E2")
+OTHERS = ("S10", "S11", "S12", "S13", "S16", "E1", "E2", "E3")
 QUICK = [case for case in CASES if case.scenario in ("S1", "S2", "S3", "S5", "S6", "S8")]
 
 
