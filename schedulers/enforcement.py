@@ -95,10 +95,16 @@ TABLE: Mapping[DecisionPoint, Mapping[Host, _Cell]] = MappingProxyType(
             _MODEL_LATER, _CLIENT_LATER, _GATEWAY_LATER, _ENGINE_QUEUE
         ),
         DecisionPoint.BATCHING: _everywhere(
-            _MODEL_LATER, _INSIDE_FROM_CLIENT, _INSIDE_FROM_GATEWAY, _ENGINE_QUEUE
+            (Mode.ENFORCED, "A simulation asks before each step in which a prompt could go on."),
+            _INSIDE_FROM_CLIENT,
+            _INSIDE_FROM_GATEWAY,
+            _ENGINE_QUEUE,
         ),
         DecisionPoint.PREEMPTION: _everywhere(
-            _MODEL_LATER, _INSIDE_FROM_CLIENT, _INSIDE_FROM_GATEWAY, _ENGINE_QUEUE
+            (Mode.ENFORCED, "A simulation asks who gives way when the model's KV cache is full."),
+            _INSIDE_FROM_CLIENT,
+            _INSIDE_FROM_GATEWAY,
+            _ENGINE_QUEUE,
         ),
         DecisionPoint.RETRY: _everywhere(
             _MODEL_LATER,

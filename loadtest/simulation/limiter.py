@@ -58,6 +58,14 @@ class VirtualLimiter:
         else:
             self._grant(name, now)
 
+    def try_acquire(self, now: float) -> Permit | None:
+        """A permit at once, or None; for who keeps those that wait elsewhere."""
+        self._keep_time(now)
+        return self._permit(now) if self.in_flight < self.limit else None
+
+    def first_token(self, name: int, now: float) -> None:
+        """This law hears of it when the answer is whole."""
+
     def leave(self, name: int) -> None:
         """Who waited doesn't any more."""
         self._waiters.pop(name, None)
@@ -109,6 +117,9 @@ class VirtualLimiter:
             self._grant(name, now)
 
     def _grant(self, name: int, now: float) -> None:
+        self._tell(name, self._permit(now))
+
+    def _permit(self, now: float) -> Permit:
         self._granted += 1
         self.in_flight += 1
-        self._tell(name, Permit(self._granted, now, self.in_flight))
+        return Permit(self._granted, now, self.in_flight)

@@ -166,12 +166,20 @@ class WaitingRoom:
         self.admitting = self.admission.ended(self.admitting, over, now)
         self.order = self.ordering.ended(self.order, went.one, over.output_tokens, now)
 
+    def ahead_of(self, serial: int) -> int:
+        """How many that wait came before."""
+        return sum(known < serial for flow in self._flows.values() for known in flow)
+
     def wake_at(self) -> float:
         """When to call ``expired`` and ``next`` again if nothing ends: a held one's time, or the
         end of a time to live."""
+        return min(self._held_until, self.expires_at())
+
+    def expires_at(self) -> float:
+        """When the next time to live ends."""
         heads = (next(iter(flow.values())) for flow in self._flows.values() if flow)
         ends = (one.request.arrived_at + self.caps.ttl_s(one.request.band) for one in heads)
-        return min(self._held_until, min(ends, default=math.inf))
+        return min(ends, default=math.inf)
 
     def _candidates(self) -> Iterator[Waiting]:
         for flow in self._flows.values():
