@@ -15,7 +15,7 @@ from loadtest.simulation.roster import Roster
 from schedulers.batching import base as batching
 from schedulers.decision import DecisionPoint
 from schedulers.preemption import base as preemption
-from simulator.core.hooks import Allowance, Load, Taken, View
+from simulator.core.hooks import Ahead, Allowance, Load, Taken, View
 
 
 class Batching:
@@ -33,16 +33,16 @@ class Batching:
         """Whether the law says for how many a step of decodes alone computes."""
         return self._law.plan(self._state, batching.Load(decoding=1), 0.0).padded_to is not None
 
-    def allow(self, load: Load) -> Allowance:
+    def allow(self, load: Load, ahead: Ahead) -> Allowance:
         """What the next step may hold."""
         seen = batching.Load(
             decoding=load.decoding,
             prefilling=load.prefilling,
-            prefill_tokens=load.prefill_tokens,
+            prefill_tokens=ahead.prefill_tokens,
             waiting=load.waiting,
-            waiting_tokens=load.waiting_tokens,
+            waiting_tokens=ahead.waiting_tokens,
             context_tokens=load.context,
-            oldest_wait=load.oldest_wait,
+            oldest_wait=ahead.oldest_wait,
             arrival_rate=self._roster.rate(load.now),
         )
         law, now = self._law, load.now

@@ -10,7 +10,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections import deque
-from collections.abc import KeysView
+from collections.abc import Callable, KeysView
 
 from simulator.core.batch import Batch
 from simulator.core.config import EngineConfig
@@ -269,17 +269,16 @@ class Engine:
             decoding.advance(1, end)
         self.free_at = end
         self._steps += 1
-        self._tell(batch)
+        if state.hooks.taken is not None:
+            self._tell(batch, state.hooks.taken)
         for sequence in batch.skipped:
             decoding.join(sequence)
         return self._finish(self._prefilled(batch, end))
 
-    def _tell(self, batch: Batch) -> None:
+    def _tell(self, batch: Batch, hear: Callable[[Taken], None]) -> None:
         """A law of batching hears what its step cost."""
-        hook, prefill = self.state.hooks.taken, batch.prefill_tokens
-        if hook is not None:
-            seconds = self.free_at - batch.start
-            hook(Taken(batch.tokens - prefill, prefill, batch.context, seconds, self.free_at))
+        prefill, seconds = batch.prefill_tokens, self.free_at - batch.start
+        hear(Taken(batch.tokens - prefill, prefill, batch.context, seconds, self.free_at))
 
     def _prefilled(self, batch: Batch, end: float) -> list[Sequence]:
         """What was computed can be found; whose prompt is whole goes on to decode or is done."""

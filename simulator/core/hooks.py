@@ -55,11 +55,17 @@ class Load:
     waiting: int
     context: int
     free_blocks: int
-    prefill_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """The prompts that a step could get on with."""
+
+    prefill_tokens: int
     """Prompt tokens that those who prefill lack."""
-    waiting_tokens: int = 0
+    waiting_tokens: int
     """Those of the waiting, counted up to more than the engine's own step can hold."""
-    oldest_wait: float = 0.0
+    oldest_wait: float
     """Seconds that the first of the waiting has waited."""
 
 
@@ -99,7 +105,7 @@ class Hooks:
     """Which of the running goes when memory is short."""
     swaps: Callable[[str], bool] | None = None
     """Whether a victim, by its id, is moved to the host's memory, where the engine can."""
-    allow: Callable[[Load], Allowance] | None = None
+    allow: Callable[[Load, Ahead], Allowance] | None = None
     """All that a law of batching decides; it stands in the place of ``token_budget``."""
     taken: Callable[[Taken], None] | None = None
     """Told of each step, and of each stretch once."""

@@ -7,7 +7,7 @@ from collections import deque
 from simulator.core.batch import Batch
 from simulator.core.config import EngineConfig
 from simulator.core.decoding import Decoding
-from simulator.core.hooks import Allowance, Hooks, Load, View
+from simulator.core.hooks import Ahead, Allowance, Hooks, Load, View
 from simulator.core.kv_cache import BlockPool, Plan
 from simulator.core.request import Phase, Sequence
 from simulator.core.slots import SlotPool
@@ -64,7 +64,7 @@ class State:
         """What the law of batching says to this step; asked once."""
         if self._asked is None or self._asked[0] != now:
             assert self.hooks.allow is not None  # noqa: S101 - asked before
-            self._asked = (now, self.hooks.allow(self.load(now)))
+            self._asked = (now, self.hooks.allow(self.load(now), self._ahead(now)))
         return self._asked[1]
 
     def load(self, now: float) -> Load:
@@ -76,6 +76,10 @@ class State:
             len(self.waiting),
             self.decoding.context,
             self.pool.free,
+        )
+
+    def _ahead(self, now: float) -> Ahead:
+        return Ahead(
             sum(each.known - each.computed for each in self.prefilling),
             self._waiting_tokens(),
             now - self.waiting[0].queued_at if self.waiting else 0.0,

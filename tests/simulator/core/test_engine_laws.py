@@ -12,7 +12,7 @@ from simulator.core.config import EngineConfig
 from simulator.core.content import Runs
 from simulator.core.cost import StepCost
 from simulator.core.engine import Engine
-from simulator.core.hooks import Allowance, Hooks, Load
+from simulator.core.hooks import Ahead, Allowance, Hooks, Load
 from simulator.core.request import Request
 from simulator.core.step import Step
 from simulator.virtual import Arrival, replay
@@ -93,12 +93,12 @@ def test_a_step_keeps_to_budget_sequences_and_blocks(
         before = step.end
 
 
-def law(narrow: bool, together: bool, patient: bool) -> Callable[[Load], Allowance]:
+def law(narrow: bool, together: bool, patient: bool) -> Callable[[Load, Ahead], Allowance]:
     """A law of batching that bounds the batch, lets it end before another, waits for company."""
 
-    def allow(load: Load) -> Allowance:
+    def allow(load: Load, ahead: Ahead) -> Allowance:
         runs = load.decoding + load.prefilling
-        wait = 0.02 - load.oldest_wait if patient and not runs and load.waiting < 3 else 0.0
+        wait = 0.02 - ahead.oldest_wait if patient and not runs and load.waiting < 3 else 0.0
         most = 2 if narrow else 1000
         return Allowance(20 + load.decoding, most, not (together and runs), max(0.0, wait))
 
