@@ -21,6 +21,7 @@ from loadtest.recorder import Recorder
 from loadtest.scenario import Scenario
 from loadtest.schedule import WHOLE
 from loadtest.simulation.feed import Feed, OpenFeed, feed_of
+from loadtest.simulation.front import Ways
 from loadtest.simulation.host import Means, Simulation
 from loadtest.simulation.laws import Laws
 from loadtest.traces.contents import content_of
@@ -93,7 +94,8 @@ class _Run:
             self._laws.roster,
         )
         self._simulation = Simulation(means, deadline=scenario.duration_s + scenario.drain_s)
-        self._simulation.limiter = self._laws.door(self._simulation.grant)
+        ways = Ways(self._simulation.grant, self._simulation.shed)
+        self._simulation.limiter = self._laws.door(self._engine, ways)
 
     def play(self) -> Conclusion:
         scenario, simulation = self._scenario, self._simulation

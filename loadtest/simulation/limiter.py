@@ -51,7 +51,7 @@ class VirtualLimiter:
 
     def acquire(self, name: int, now: float) -> None:
         """Grant at once, or let it wait."""
-        self._keep_time(now)
+        self.keep_time(now)
         self._wake(now)
         if self._waiters or self.in_flight >= self.limit:
             self._waiters[name] = None
@@ -60,7 +60,7 @@ class VirtualLimiter:
 
     def try_acquire(self, now: float) -> Permit | None:
         """A permit at once, or None; for who keeps those that wait elsewhere."""
-        self._keep_time(now)
+        self.keep_time(now)
         return self._permit(now) if self.in_flight < self.limit else None
 
     def first_token(self, name: int, now: float) -> None:
@@ -92,10 +92,11 @@ class VirtualLimiter:
 
     def ring(self, now: float) -> None:
         """The time has come that ``rings_at`` named."""
-        self._keep_time(now)
+        self.keep_time(now)
         self._wake(now)
 
-    def _keep_time(self, now: float) -> None:
+    def keep_time(self, now: float) -> None:
+        """Ask the law anew where its answer's time is over."""
         if now >= self.until:
             tick = Observation(started_at=now, in_flight=self.in_flight, kind=OutcomeKind.TICK)
             self._step(tick, now)

@@ -54,6 +54,11 @@ class Roster:
         """Requests a second that went to the engine of late; None: too few to tell."""
         return self._sending.rate(now)
 
+    @property
+    def prefill_rate(self) -> float:
+        """Prompt tokens a second that the engine is known to compute."""
+        return self._known.prefill_rate
+
     def __getitem__(self, index: int) -> Request:
         return self._requests[index]
 
