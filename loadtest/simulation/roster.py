@@ -17,6 +17,8 @@ from schedulers.runtime.leaving import Leaving
 from simulator.core.config import EngineConfig
 
 _UNKNOWN = Tenant()
+_MEMORY = 50
+"""First tokens that count for what an engine under load adds to the model's own estimate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,7 @@ class Roster:
         self._requests: dict[int, Request] = {}
         self._serial = 0
         self._sending = Leaving()
+        self._excess_s, self._heard = 0.0, 0
 
     def sent(self, now: float) -> None:
         """One goes to the engine."""
@@ -76,17 +79,22 @@ class Roster:
             weight=tenant.weight,
             prompt_tokens=shape.prompt_tokens,
             max_tokens=shape.output_tokens,
-            service_s=None if due is None else known.ingest_s + self._prefill_s(job),
+            service_s=None if due is None else self._alone_s(job) + max(0.0, self._excess_s),
             deadline_at=due,
         )
         return request
 
-    def leave(self, index: int) -> None:
-        """It is over."""
-        del self._requests[index]
+    def leave(self, job: Job, service_ttft: float | None) -> None:
+        """It is over; so long after its sending it had its first token, or it never had."""
+        del self._requests[job.index]
+        if service_ttft is not None:
+            self._heard = min(_MEMORY, self._heard + 1)
+            new = service_ttft - self._alone_s(job)
+            self._excess_s += (new - self._excess_s) / self._heard
 
-    def _prefill_s(self, job: Job) -> float:
-        return job.shape.prompt_tokens / self._known.prefill_rate
+    def _alone_s(self, job: Job) -> float:
+        """Seconds to the first token in an engine that has nothing else to do."""
+        return self._known.ingest_s + job.shape.prompt_tokens / self._known.prefill_rate
 
     def _due_at(self, job: Job) -> float | None:
         """When its first token is due; None without such an objective."""
