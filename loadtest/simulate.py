@@ -21,15 +21,15 @@ from loadtest.recorder import Recorder
 from loadtest.scenario import Scenario
 from loadtest.schedule import WHOLE
 from loadtest.simulation.feed import Feed, OpenFeed, feed_of
+from loadtest.simulation.front import Ways
 from loadtest.simulation.host import Means, Simulation
-from loadtest.simulation.limiter import VirtualLimiter
+from loadtest.simulation.laws import Laws
 from loadtest.traces.contents import content_of
 from loadtest.traces.replayed import Trace
 from loadtest.version import version
 from measurement.sample import Sample
 from measurement.window import Window, WindowFold
 from schedulers.decision import Decision, DecisionPoint
-from schedulers.enforcement import Host, Mode, enforcement
 from simulator.core.content import Content
 from simulator.core.engine import Engine
 from simulator.core.hooks import NONE, Hooks
@@ -88,7 +88,9 @@ class _Run:
         self._name = name
         self._options = options
         config = profile.config(**(options.overrides or {}))
-        self._engine = Engine(config, seed=scenario.seed, hooks=options.hooks, keep_times=True)
+        self._laws = Laws(scenario, config, self._decided, options.cost_clock)
+        hooks = self._laws.hooks(options.hooks)
+        self._engine = Engine(config, seed=scenario.seed, hooks=hooks, keep_times=True)
         self._schedule = run_facts.make_schedule(scenario, salt=scenario.prompt_salt, part=WHOLE)
         self._fold = WindowFold(slo=scenario.slo)
         self._samples: list[Sample] = []
@@ -100,16 +102,18 @@ class _Run:
             self._samples.append,
             scenario.timeouts,
             self._content,
+            self._laws.roster,
         )
         self._simulation = Simulation(means, deadline=scenario.duration_s + scenario.drain_s)
-        self._simulation.limiter = self._limiter = self._make_limiter()
+        ways = Ways(self._simulation.grant, self._simulation.shed)
+        self._simulation.limiter = self._laws.door(self._engine, ways)
 
     def play(self) -> Conclusion:
         scenario, simulation = self._scenario, self._simulation
         scheduled = None if self._schedule.closed_loop else len(self._schedule.instants)
         facts = Facts(self._options.at_unix, version(), scheduled, scenario.prompt_salt)
-        if self._limiter is not None:
-            self._fold.limit(0.0, self._limiter.limit)
+        if self._laws.limiter is not None:
+            self._fold.limit(0.0, self._laws.limiter.limit)
         simulation.run(scenario.duration_s)
         windows = self._fold.finish(simulation.now)
         conclusion = conclude(self._samples, scenario, facts, self._seen(windows), FINISHED)
@@ -128,17 +132,10 @@ class _Run:
         trace = self._options.trace
         return None if trace is None else content_of(trace.requests[index], index)
 
-    def _make_limiter(self) -> VirtualLimiter | None:
-        policy = self._scenario.policy
-        law = policy.law("concurrency") if policy else None
-        if law is None:
-            return None
-        grant = self._simulation.grant
-        return VirtualLimiter(law, grant, self._decided, self._options.cost_clock)
-
     def _decided(self, decision: Decision) -> None:
         self._decisions.append(decision)
-        self._fold.limit(max(0.0, decision.at), int(decision.after))
+        if decision.point is DecisionPoint.CONCURRENCY:
+            self._fold.limit(max(0.0, decision.at), int(decision.after))
 
     def _write(self, out: Path, conclusion: Conclusion, windows: list[Window]) -> None:
         run_facts.write(out, self._scenario, conclusion.facts)
@@ -156,21 +153,10 @@ class _Run:
             windows=windows,
             stopped_at=simulation.now,
             launched=simulation.offered,
-            policy=self._policy(),
+            policy=self._laws.told(),
             signals={"supported": True, "missed": 0, "reason": ""},
             model=self._model(),
         )
-
-    def _policy(self) -> dict[str, Any]:
-        policy, limiter = self._scenario.policy, self._limiter
-        if policy is None:
-            return {}
-        counts = {
-            "decisions": limiter.decisions if limiter else 0,
-            "deciding_seconds": limiter.deciding_seconds if limiter else 0.0,
-            "steps": limiter.steps if limiter else 0,
-        }
-        return {"enforcement": [_enforced(DecisionPoint(point)) for point in policy.laws]} | counts
 
     def _model(self) -> dict[str, Any]:
         profile, state = self._profile, self._engine.state
@@ -194,12 +180,3 @@ class _Run:
             "prompt_tokens_found": state.hit_tokens,
             "evicted_tokens": state.pool.tree.evicted * state.pool.block_size,
         }
-
-
-def _enforced(point: DecisionPoint) -> dict[str, str]:
-    if point is DecisionPoint.CONCURRENCY:
-        found = enforcement(point, Host.ENGINE_MODEL)
-        why = "A limiter before the model holds requests back, as the load driver's does."
-        return {"point": str(point), "mode": str(found.mode), "why": why}
-    why = "This simulation enforces the concurrency law alone."
-    return {"point": str(point), "mode": str(Mode.NOT_ENFORCED), "why": why}

@@ -61,7 +61,6 @@ def _everywhere(
 
 
 _NO = Mode.NOT_ENFORCED
-_MODEL_LATER: _Cell = (_NO, "The engine model steps by vLLM's rules and asks no policy yet.")
 _CLIENT_LATER: _Cell = (_NO, "The load driver asks for concurrency only so far.")
 _GATEWAY_LATER: _Cell = (_NO, "The gateway asks for concurrency only so far.")
 _ENGINE_QUEUE: _Cell = (
@@ -89,19 +88,31 @@ TABLE: Mapping[DecisionPoint, Mapping[Host, _Cell]] = MappingProxyType(
             ),
         ),
         DecisionPoint.ADMISSION: _everywhere(
-            _MODEL_LATER, _CLIENT_LATER, _GATEWAY_LATER, _ENGINE_QUEUE
+            (Mode.ENFORCED, "A simulation's requests wait before the model until they are taken."),
+            _CLIENT_LATER,
+            _GATEWAY_LATER,
+            _ENGINE_QUEUE,
         ),
         DecisionPoint.ORDERING: _everywhere(
-            _MODEL_LATER, _CLIENT_LATER, _GATEWAY_LATER, _ENGINE_QUEUE
+            (Mode.ENFORCED, "It ranks those that wait before the model, and in its own queue."),
+            _CLIENT_LATER,
+            _GATEWAY_LATER,
+            _ENGINE_QUEUE,
         ),
         DecisionPoint.BATCHING: _everywhere(
-            _MODEL_LATER, _INSIDE_FROM_CLIENT, _INSIDE_FROM_GATEWAY, _ENGINE_QUEUE
+            (Mode.ENFORCED, "A simulation asks before each step in which a prompt could go on."),
+            _INSIDE_FROM_CLIENT,
+            _INSIDE_FROM_GATEWAY,
+            _ENGINE_QUEUE,
         ),
         DecisionPoint.PREEMPTION: _everywhere(
-            _MODEL_LATER, _INSIDE_FROM_CLIENT, _INSIDE_FROM_GATEWAY, _ENGINE_QUEUE
+            (Mode.ENFORCED, "A simulation asks who gives way when the model's KV cache is full."),
+            _INSIDE_FROM_CLIENT,
+            _INSIDE_FROM_GATEWAY,
+            _ENGINE_QUEUE,
         ),
         DecisionPoint.RETRY: _everywhere(
-            _MODEL_LATER,
+            (_NO, "A simulation sends each request once: a refusal is a result."),
             (_NO, "The load driver sends each request once: a refusal is a result."),
             (_NO, "The gateway tries each request once, and tells callers when to come back."),
             (_NO, "An engine doesn't retry: its callers do."),

@@ -39,6 +39,11 @@ def remarks(policy: Policy) -> Iterator[str]:
         hosts = [host for host in Host if enforcement(point, host).acts]
         if not hosts:
             yield f"spec.{point}: nothing enforces it yet"
+        elif hosts == [Host.ENGINE_MODEL, Host.REAL_ENGINE]:
+            yield (
+                f"spec.{point}: acts in simulations, and else only as an engine's configuration: "
+                "headway policy render"
+            )
         elif hosts == [Host.REAL_ENGINE]:
             yield f"spec.{point}: acts only as an engine's configuration: headway policy render"
     if policy.law(DecisionPoint.PREEMPTION) is not None:

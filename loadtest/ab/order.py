@@ -18,8 +18,13 @@ from loadtest.endpoint import Endpoint
 from loadtest.scenario import Scenario
 from measurement.comparison.assignment import LEAST_FLOOR, Arm, Design, Timetable
 from measurement.comparison.plan import ComparisonPlan, Stimulus
+from schedulers.decision import DecisionPoint
 from schedulers.document import Policy
 from simulator import profile as profiles
+
+ENFORCED = (DecisionPoint.CONCURRENCY,)
+"""The decision points that a comparison holds its arms to, wherever it runs. A simulated load test
+enforces more of a policy than this."""
 
 
 class Where(StrEnum):

@@ -56,6 +56,10 @@ class Flight:
         at = self.sent_at if self.sent_at is not None else self.handed_at
         return self._sample(outcome, at, [], status=status, error=error)
 
+    def shed(self, at: float, error: str, retry_after: float) -> Sample:
+        """The sample of one that the policy sent away."""
+        return self._sample(Outcome.SHED, at, [], error=error, retry_after=retry_after)
+
     def _sample(self, outcome: Outcome, done_at: float, times: list[float], **more: Any) -> Sample:
         first = round(times[0], _GRAIN) if times else None
         return Sample(

@@ -8,6 +8,7 @@ from array import array
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from loadtest.scenario import Limits
 from loadtest.schedule import Job
 from loadtest.simulation.feed import Feed
 from loadtest.simulation.flight import Flight
-from loadtest.simulation.limiter import VirtualLimiter
+from loadtest.simulation.roster import Roster
 from measurement.outcome import Outcome
 from measurement.sample import Sample
 from measurement.window import WindowFold
@@ -26,6 +27,35 @@ from simulator.core.content import Content
 from simulator.core.engine import Engine, QueueFull
 from simulator.core.request import Request
 from simulator.core.step import Stretch
+
+
+class Door(Protocol):
+    """What stands before the engine; names are indices of the schedule."""
+
+    @property
+    def rings_at(self) -> float:
+        """When it must be rung, if nothing happens before."""
+        ...
+
+    def acquire(self, name: int, now: float) -> None:
+        """One comes: it is let go at once, or waits, or is sent away."""
+        ...
+
+    def first_token(self, name: int, permit: Permit, now: float, ttft: float) -> None:
+        """Its answer has begun, ``ttft`` seconds after it was sent; laws learn, others may go."""
+        ...
+
+    def leave(self, name: int) -> None:
+        """Who waited doesn't any more."""
+        ...
+
+    def release(self, permit: Permit, now: float, kind: OutcomeKind, sample: Sample) -> None:
+        """A request is over; others may go."""
+        ...
+
+    def ring(self, now: float) -> None:
+        """The time has come that ``rings_at`` named."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +70,8 @@ class Means:
     timeouts: Limits
     contents: Callable[[int], Content | None]
     """What the tokens of a request are, by its index; None: like no other's."""
+    roster: Roster | None = None
+    """What laws may know of the requests; None where none asks."""
 
 
 class Simulation:
@@ -52,11 +84,9 @@ class Simulation:
         self._deadlines: list[tuple[float, int, Flight]] = []
         self._running: Stretch | None = None
         """Steps that the engine is at: computed, but not over yet."""
-        self._silent: dict[int, Flight] = {}
-        """Sent through the limiter, without a first token yet."""
         self._granted: deque[Flight] = deque()
         self._closing = False
-        self.limiter: VirtualLimiter | None = None
+        self.limiter: Door | None = None
         """Set before ``run``; None: nothing is held back."""
         self.offered = 0
         self.in_flight = 0
@@ -94,6 +124,11 @@ class Simulation:
         flight.permit = permit
         self._granted.append(flight)
 
+    def shed(self, index: int, error: str, retry_after: float) -> None:
+        """The policy sends a request away."""
+        flight = self._flights[index]
+        self._resolve(flight, flight.shed(self.now, error, retry_after))
+
     def _happen(self) -> None:
         if self._means.feed.due <= self.now:
             self._offer(self._means.feed.take())
@@ -106,6 +141,8 @@ class Simulation:
         self.offered += 1
         self._means.fold.offered(job.index, job.shape.tenant, job.intended_at)
         flight = self._flights[job.index] = Flight(job, self.now)
+        if self._means.roster is not None:
+            self._means.roster.enter(job, self.now)
         if self.limiter is None:
             self._send(flight)
         else:
@@ -116,6 +153,8 @@ class Simulation:
         flight.sent_at = self.now
         means.fold.sent(self.now)
         self._count(+1)
+        if means.roster is not None:
+            means.roster.sent(self.now)
         shape, longest = job.shape, means.engine.config.max_model_len
         if shape.prompt_tokens + shape.output_tokens > longest:
             error = f"longer than the model's context of {longest} tokens"
@@ -134,8 +173,6 @@ class Simulation:
             error = f"The engine is full: {full}."
             self._resolve(flight, flight.refused(Outcome.REJECTED_503, 503, error))
             return
-        if flight.permit is not None:
-            self._silent[job.index] = flight
         limits = means.timeouts
         self._arm(flight, self.now + min(limits.first_token_s, limits.total_s))
 
@@ -177,22 +214,24 @@ class Simulation:
         pool = self._means.engine.pool
         usage = stretch.used_blocks / pool.usable
         self._means.fold.signals(stretch.end, stretch.running, stretch.waiting, usage)
-        if self._silent:
-            self._begun(stretch.end)
+        self._spoken(stretch)
         for sequence in stretch.finished:
             flight = self._flights.get(int(sequence.request.id))
             if flight is not None:  # else its user gave up during its last step
                 self._resolve(flight, flight.answered(self._ends))
 
-    def _begun(self, now: float) -> None:
-        """The law learns of first tokens when they come."""
-        for index, flight in list(self._silent.items()):
-            sequence, permit, sent = flight.sequence, flight.permit, flight.sent_at
-            if sequence is None or sequence.first_token_at is None or self.limiter is None:
+    def _spoken(self, stretch: Stretch) -> None:
+        """The door hears of first tokens; of a preempted one's second prefill it heard before."""
+        if self.limiter is None:
+            return
+        for sequence in stretch.spoke:
+            name = int(sequence.request.id)
+            flight = self._flights.get(name)
+            if flight is None or flight.permit is None or flight.sent_at is None:
                 continue
-            del self._silent[index]
-            if permit is not None and sent is not None:
-                self.limiter.first_token(permit, now, sequence.first_token_at - sent)
+            if sequence.first_token_at == stretch.end:
+                ttft = stretch.end - flight.sent_at
+                self.limiter.first_token(name, flight.permit, stretch.end, ttft)
 
     def _tokens(self, stretch: Stretch) -> None:
         """Into the windows in which they were said; what is past the deadline nobody heard."""
@@ -216,16 +255,17 @@ class Simulation:
 
     def _resolve(self, flight: Flight, sample: Sample) -> None:
         del self._flights[flight.job.index]
-        self._silent.pop(flight.job.index, None)
         if flight.sent_at is not None:
             self._count(-1)
         if self.limiter is not None:
             self._give_back(flight, sample, self.limiter)
+        if self._means.roster is not None:
+            self._means.roster.leave(flight.job, sample.service_ttft)
         self._means.sink(sample)
         self._means.fold.resolved(sample)
         self._means.feed.ended(self.now, success=sample.outcome.success)
 
-    def _give_back(self, flight: Flight, sample: Sample, limiter: VirtualLimiter) -> None:
+    def _give_back(self, flight: Flight, sample: Sample, limiter: Door) -> None:
         if flight.permit is None:
             limiter.leave(flight.job.index)
         elif self._closing:  # given up by us: it tells nothing about load, and nobody follows

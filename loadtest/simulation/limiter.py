@@ -51,12 +51,17 @@ class VirtualLimiter:
 
     def acquire(self, name: int, now: float) -> None:
         """Grant at once, or let it wait."""
-        self._keep_time(now)
+        self.keep_time(now)
         self._wake(now)
         if self._waiters or self.in_flight >= self.limit:
             self._waiters[name] = None
         else:
             self._grant(name, now)
+
+    def try_acquire(self, now: float) -> Permit | None:
+        """A permit at once, or None; for who keeps those that wait elsewhere."""
+        self.keep_time(now)
+        return self._permit(now) if self.in_flight < self.limit else None
 
     def leave(self, name: int) -> None:
         """Who waited doesn't any more."""
@@ -83,7 +88,7 @@ class VirtualLimiter:
         self._step(seen, now)
         self._wake(now)
 
-    def first_token(self, permit: Permit, now: float, ttft: float) -> None:
+    def first_token(self, name: int, permit: Permit, now: float, ttft: float) -> None:  # noqa: ARG002
         """Its answer has begun; the law learns, and others may go."""
         permit.told = True
         seen = Observation(
@@ -100,10 +105,11 @@ class VirtualLimiter:
 
     def ring(self, now: float) -> None:
         """The time has come that ``rings_at`` named."""
-        self._keep_time(now)
+        self.keep_time(now)
         self._wake(now)
 
-    def _keep_time(self, now: float) -> None:
+    def keep_time(self, now: float) -> None:
+        """Ask the law anew where its answer's time is over."""
         if now >= self.until:
             tick = Observation(started_at=now, in_flight=self.in_flight, kind=OutcomeKind.TICK)
             self._step(tick, now)
@@ -125,6 +131,9 @@ class VirtualLimiter:
             self._grant(name, now)
 
     def _grant(self, name: int, now: float) -> None:
+        self._tell(name, self._permit(now))
+
+    def _permit(self, now: float) -> Permit:
         self._granted += 1
         self.in_flight += 1
-        self._tell(name, Permit(self._granted, now, self.in_flight))
+        return Permit(self._granted, now, self.in_flight)

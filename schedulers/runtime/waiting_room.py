@@ -123,7 +123,7 @@ class WaitingRoom:
         self._held_until = math.inf
         closed, broke = 3, set[str]()
         while True:
-            queue = [one for one in self._candidates() if self._may(one.request, closed, broke)]
+            queue = list(self._candidates(closed, broke))
             choice = choose(self.ordering, self.order, queue, now)
             if choice.drop:
                 lost = queue[choice.drop[0]]
@@ -166,22 +166,29 @@ class WaitingRoom:
         self.admitting = self.admission.ended(self.admitting, over, now)
         self.order = self.ordering.ended(self.order, went.one, over.output_tokens, now)
 
+    def ahead_of(self, serial: int) -> int:
+        """How many that wait came before."""
+        return sum(known < serial for flow in self._flows.values() for known in flow)
+
     def wake_at(self) -> float:
         """When to call ``expired`` and ``next`` again if nothing ends: a held one's time, or the
         end of a time to live."""
+        return min(self._held_until, self.expires_at())
+
+    def expires_at(self) -> float:
+        """When the next time to live ends."""
         heads = (next(iter(flow.values())) for flow in self._flows.values() if flow)
         ends = (one.request.arrived_at + self.caps.ttl_s(one.request.band) for one in heads)
-        return min(self._held_until, min(ends, default=math.inf))
+        return min(ends, default=math.inf)
 
-    def _candidates(self) -> Iterator[Waiting]:
-        for flow in self._flows.values():
+    def _candidates(self, closed: int, broke: set[str]) -> Iterator[Waiting]:
+        for (band, tenant), flow in self._flows.items():
+            if band >= closed or tenant in broke:
+                continue
             if self.ordering.fifo_within_tenant:
                 yield next(iter(flow.values()))
             else:
                 yield from flow.values()
-
-    def _may(self, request: Request, closed: int, broke: set[str]) -> bool:
-        return request.band < closed and request.tenant not in broke
 
     def _newest_below(self, band: int) -> Waiting | None:
         for lower in (2, 1):

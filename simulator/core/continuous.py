@@ -30,7 +30,7 @@ class Continuous:
         state = self._state
         if state.prefilling or not state.decoding.count or state.hooks.each_step:
             return False
-        full = len(state.running) >= state.config.max_seqs
+        full = len(state.running) >= state.seats
         return not state.waiting or state.blocked or full
 
     def _running(self, batch: Batch) -> None:
@@ -126,7 +126,7 @@ class Continuous:
         config, pool = state.config, state.pool
         if state.blocked and not state.hooks.each_step:
             return  # nothing has changed since the next one didn't fit
-        while state.waiting and batch.left > 0 and len(state.running) < config.max_seqs:
+        while state.waiting and batch.left > 0 and len(state.running) < state.seats:
             sequence = state.head(batch.start)
             plan = pool.plan(sequence, others=bool(state.running))
             if plan is None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections import deque
-from collections.abc import KeysView
+from collections.abc import Callable, KeysView
 
 from simulator.core.batch import Batch
 from simulator.core.config import EngineConfig
@@ -18,7 +18,7 @@ from simulator.core.content import Content
 from simulator.core.continuous import Continuous
 from simulator.core.cost import GraphSizes
 from simulator.core.door import Door, QueueFull
-from simulator.core.hooks import NONE, Hooks
+from simulator.core.hooks import NONE, Hooks, Taken
 from simulator.core.kv_cache import BlockPool, Plan
 from simulator.core.prefill_first import PrefillFirst
 from simulator.core.request import Phase, Request, Sequence
@@ -47,8 +47,10 @@ class Engine:
             PrefillFirst(self.state) if config.style == "prefill_first" else Continuous(self.state)
         )
         self._door = Door(config, seed)
-        self._graphs = GraphSizes(config.max_seqs)
+        self._padded = hooks.padded or GraphSizes(config.max_seqs).padded
         self._steps = 0
+        self._gathers_until = 0.0
+        """Until when a law puts the next step off."""
 
     def __len__(self) -> int:
         """Requests that are not over: in ingest, waiting or running."""
@@ -100,7 +102,7 @@ class Engine:
             state.drop(sequence)
         elif sequence.phase is Phase.WAITING:
             state.waiting.remove(sequence)
-            state.blocked = False
+            state.changed()
         else:
             self._door.withdraw(sequence)
         self._end(sequence, Phase.ABORTED)
@@ -108,15 +110,19 @@ class Engine:
 
     def next_step_at(self) -> float | None:
         """The earliest model time at which a step has work; None while the engine is empty."""
-        if self.state.running or self.state.waiting:
+        ingesting = self._door.ingesting
+        if self.state.running:
             return self.free_at
-        if self._door.ingesting:
-            return max(self.free_at, self._door.ingesting[0][0])
-        return None
+        if self.state.waiting:
+            until = self._gathers_until
+            return max(self.free_at, min(until, ingesting[0][0]) if ingesting else until)
+        return max(self.free_at, ingesting[0][0]) if ingesting else None
 
     def step(self, now: float) -> Step:
         """Schedule and run one step that begins ``now``, and tell all of it."""
         self._begin(now)
+        if self._gathers(now):
+            return self._put_off(now)
         batch = self._schedule(now)
         state = self.state
         emitted = batch.emitting(state.running)
@@ -150,6 +156,8 @@ class Engine:
         and the memory are those that ``step`` would give.
         """
         self._begin(now)
+        if self._gathers(now):
+            return Stretch(0, now, now, 0, (), (), 0, len(self.state.waiting), self.pool.used)
         steps = self._leap(now, before)
         if steps:
             return self._leapt(now, steps)
@@ -158,8 +166,10 @@ class Engine:
         tokens = (state.decoding.count if batch.decodes else 0) + len(batch.completing)
         running, waiting, used = len(state.running), len(state.waiting), state.pool.used
         finished = tuple(self._complete(batch))
-        preempted = tuple(batch.preempted)
-        return Stretch(1, now, self.free_at, tokens, finished, preempted, running, waiting, used)
+        preempted, spoke = tuple(batch.preempted), tuple(batch.completing)
+        return Stretch(
+            1, now, self.free_at, tokens, finished, preempted, running, waiting, used, spoke
+        )
 
     def run_until(self, moment: float) -> None:
         """Run every step that begins before a moment, if nothing of the outside happens till then.
@@ -168,6 +178,8 @@ class Engine:
         """
         while (due := self.next_step_at()) is not None and due < moment:
             self._begin(due)
+            if self._gathers(due):
+                continue
             steps = self._leap(due, moment)
             if steps:
                 self._take(steps)
@@ -187,6 +199,20 @@ class Engine:
             self.state.waiting.append(sequence)
             if self.state.hooks.next_up is not None:
                 self.state.blocked = False
+            self.state.seats = self.config.max_seqs
+
+    def _gathers(self, now: float) -> bool:
+        """Whether a law puts the step off that could begin now."""
+        state = self.state
+        if state.hooks.allow is None or state.running:
+            return False
+        self._gathers_until = now + state.allowance(now).wait_s
+        return self._gathers_until > now
+
+    def _put_off(self, now: float) -> Step:
+        """No step at all, which takes no time."""
+        waiting = len(self.state.waiting)
+        return Step(self._steps - 1, now, now, 0, 0, 0, 0, (), (), (), 0, waiting, self.pool.used)
 
     def _leap(self, now: float, before: float) -> int:
         """How many steps of decodes alone can be taken at once; 0: this one can't be one."""
@@ -195,7 +221,7 @@ class Engine:
         decoding = self.state.decoding
         ingesting = self._door.ingesting
         bound = min(before, ingesting[0][0]) if ingesting else before
-        decoding.anchor(now, self._graphs.padded(decoding.count))
+        decoding.anchor(now, self._padded(decoding.count))
         steps = decoding.steps_before(bound, decoding.steps_to_finish)
         return decoding.affordable(steps, self.state.pool.free)
 
@@ -205,6 +231,9 @@ class Engine:
         decoding = state.decoding
         state.pool.take(decoding.demand_of(steps))
         self.free_at = end = decoding.end_after(steps)
+        if state.hooks.taken is not None:
+            seconds = end - decoding.end_after(steps - 1)
+            state.hooks.taken(Taken(decoding.count, 0, decoding.context, seconds, end))
         decoding.advance(steps, end)
         if isinstance(self._loop, PrefillFirst):
             self._loop.leapt(steps)
@@ -230,19 +259,26 @@ class Engine:
         if batch.prefills or batch.swapped:
             decoding.interrupt()
             tokens = batch.tokens
-            padded = tokens if batch.prefill_tokens else self._graphs.padded(tokens)
+            padded = tokens if batch.prefill_tokens else self._padded(tokens)
             cost = self.config.cost.seconds(padded, batch.context, batch.sequences, batch.pairs)
             end = batch.start + cost + 1e-3 * self.config.swap_ms_per_token * batch.swapped
         else:
-            decoding.anchor(batch.start, self._graphs.padded(decoding.count))
+            decoding.anchor(batch.start, self._padded(decoding.count))
             end = decoding.end_after(1)
         if batch.decodes:
             decoding.advance(1, end)
         self.free_at = end
         self._steps += 1
+        if state.hooks.taken is not None:
+            self._tell(batch, state.hooks.taken)
         for sequence in batch.skipped:
             decoding.join(sequence)
         return self._finish(self._prefilled(batch, end))
+
+    def _tell(self, batch: Batch, hear: Callable[[Taken], None]) -> None:
+        """A law of batching hears what its step cost."""
+        prefill, seconds = batch.prefill_tokens, self.free_at - batch.start
+        hear(Taken(batch.tokens - prefill, prefill, batch.context, seconds, self.free_at))
 
     def _prefilled(self, batch: Batch, end: float) -> list[Sequence]:
         """What was computed can be found; whose prompt is whole goes on to decode or is done."""
@@ -250,7 +286,8 @@ class Engine:
         for sequence in batch.prefills:
             if sequence.request.content is not None:  # nobody else looks for the others
                 state.pool.publish(sequence)
-        state.blocked = state.blocked and not batch.prefills
+        if batch.prefills:
+            state.changed()
         done = []
         for sequence in batch.completing:
             del state.prefilling[sequence]

@@ -26,6 +26,8 @@ class View:
     emitted: int
     computed: int
     preemptions: int
+    admitted_at: float | None = None
+    """When it last joined the batch; None: it never did."""
 
     @classmethod
     def of(cls, sequence: Sequence) -> View:
@@ -39,6 +41,7 @@ class View:
             sequence.emitted,
             sequence.computed,
             sequence.preemptions,
+            sequence.admitted_at,
         )
 
 
@@ -55,6 +58,42 @@ class Load:
 
 
 @dataclass(frozen=True, slots=True)
+class Ahead:
+    """The prompts that a step could get on with."""
+
+    prefill_tokens: int
+    """Prompt tokens that those who prefill lack."""
+    waiting_tokens: int
+    """Those of the waiting, counted up to more than the engine's own step can hold."""
+    oldest_wait: float
+    """Seconds that the first of the waiting has waited."""
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What a step may hold. The engine's own limits hold besides."""
+
+    token_budget: int
+    max_sequences: int
+    """Sequences that run at most."""
+    admit_waiting: bool = True
+    """Whether any of the waiting may begin; where nothing runs, the first does all the same."""
+    wait_s: float = 0.0
+    """How long an engine in which nothing runs puts its step off, asking again at an arrival."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A step that was taken, or the last of a stretch of steps of decodes alone."""
+
+    decoding: int
+    prefill_tokens: int
+    context: int
+    seconds: float
+    end: float
+
+
+@dataclass(frozen=True, slots=True)
 class Hooks:
     """None: as the engine would by itself."""
 
@@ -64,6 +103,14 @@ class Hooks:
     """Which of the waiting is next; it is not passed if it doesn't fit."""
     victim: Callable[[Ordered[View], float], int] | None = None
     """Which of the running goes when memory is short."""
+    swaps: Callable[[str], bool] | None = None
+    """Whether a victim, by its id, is moved to the host's memory, where the engine can."""
+    allow: Callable[[Load, Ahead], Allowance] | None = None
+    """All that a law of batching decides; it stands in the place of ``token_budget``."""
+    taken: Callable[[Taken], None] | None = None
+    """Told of each step, and of each stretch once."""
+    padded: Callable[[int], int] | None = None
+    """What a step of so many decodes alone computes for; None: the engine's own graphs."""
     each_step: bool = False
 
 

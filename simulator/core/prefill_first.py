@@ -46,7 +46,7 @@ class PrefillFirst:
         state = self._state
         if state.prefilling or not state.decoding.count or state.hooks.each_step:
             return False
-        return not state.waiting or len(state.running) >= state.config.max_seqs
+        return not state.waiting or len(state.running) >= state.seats
 
     def leapt(self, steps: int) -> None:
         """So many decode steps were taken at once."""
@@ -54,7 +54,7 @@ class PrefillFirst:
 
     def _prefills(self, batch: Batch) -> None:
         state = self._state
-        pool, limit = state.pool, state.config.max_seqs
+        pool, limit = state.pool, state.seats
         for sequence in list(state.prefilling):
             chunk = min(sequence.known - sequence.computed, batch.left)
             growth = pool.growth(sequence.computed, chunk)
@@ -94,7 +94,8 @@ class PrefillFirst:
             state.running, key=lambda each: (-each.emitted, each.request.prompt_tokens)
         )
         while len(candidates) > 1 and decoding.demand_of(AHEAD_STEPS) > pool.free:
-            victim = candidates.pop()
+            victim = candidates[-1] if state.hooks.victim is None else state.victim(batch.start)
+            candidates.remove(victim)
             state.preempt(victim, batch)
             state.waiting.append(victim)
         said = sum(each.emitted for each in candidates)

@@ -63,8 +63,9 @@ class Sequence:
     """
 
     __slots__ = (
-        "_last_token_at", "_said_at", "_spells", "arrived_at", "cached_tokens", "decoding",
-        "done_tick", "first_token_at", "last_gap", "leaf", "phase", "place", "preemptions",
+        "_last_token_at", "_said_at", "_spells", "admitted_at", "arrived_at",
+        "cached_tokens", "decoding", "done_tick", "first_token_at", "last_gap",
+        "leaf", "phase", "place", "preemptions",
         "queued_at", "request", "scheduled_at", "settled_computed", "settled_emitted",
         "shared_blocks", "since", "swapped",
     )  # fmt: skip
@@ -78,6 +79,8 @@ class Sequence:
         self.cached_tokens = 0
         """Prompt tokens that it found in the prefix cache when it first ran."""
         self.scheduled_at: float | None = None
+        self.admitted_at: float | None = None
+        """When it last joined the batch: later than ``scheduled_at`` once it was preempted."""
         self.first_token_at: float | None = None
         self.last_gap: float | None = None
         """Seconds between its last two tokens, where its host runs step by step."""

@@ -7,7 +7,7 @@ from collections import deque
 from simulator.core.batch import Batch
 from simulator.core.config import EngineConfig
 from simulator.core.decoding import Decoding
-from simulator.core.hooks import Hooks, Load, View
+from simulator.core.hooks import Ahead, Allowance, Hooks, Load, View
 from simulator.core.kv_cache import BlockPool, Plan
 from simulator.core.request import Phase, Sequence
 from simulator.core.slots import SlotPool
@@ -27,17 +27,49 @@ class State:
         self.waiting: deque[Sequence] = deque()
         self.blocked = False
         """The next of the waiting doesn't fit, and won't before something changes."""
+        self.seats = config.max_seqs
+        """Sequences that may run: the engine's own bound, or a law's until something changes."""
         self.queried_tokens = 0
         self.hit_tokens = 0
         self.preemptions = 0
         self._admitted = 0
+        self._asked: tuple[float, Allowance] | None = None
+
+    def changed(self) -> None:
+        """Who didn't fit may fit now: whatever was answered is to be asked again."""
+        self.blocked = False
+        self.seats = self.config.max_seqs
 
     def budget(self, now: float) -> int:
         """Tokens that a step may hold; in one with prefills a law may make it less."""
-        most, hook = self.config.token_budget, self.hooks.token_budget
-        if hook is None or not (self.prefilling or self.waiting):
+        most, hooks = self.config.token_budget, self.hooks
+        if hooks.token_budget is None and hooks.allow is None:
             return most
-        load = Load(
+        full = self.blocked or len(self.running) >= self.seats
+        closed = full and not hooks.each_step
+        if not self.prefilling and (closed or not self.waiting):
+            return most
+        if hooks.allow is not None:
+            allowed = self.allowance(now)
+            seats = allowed.max_sequences if allowed.admit_waiting else len(self.running)
+            self.seats = max(1, min(self.config.max_seqs, seats))
+            tokens = allowed.token_budget
+        else:
+            assert hooks.token_budget is not None  # noqa: S101 - asked above
+            tokens = hooks.token_budget(self.load(now))
+        # A prefill must get on, or it would wait for ever.
+        return min(most, max(tokens, self.decoding.count + 1))
+
+    def allowance(self, now: float) -> Allowance:
+        """What the law of batching says to this step; asked once."""
+        if self._asked is None or self._asked[0] != now:
+            assert self.hooks.allow is not None  # noqa: S101 - asked before
+            self._asked = (now, self.hooks.allow(self.load(now), self._ahead(now)))
+        return self._asked[1]
+
+    def load(self, now: float) -> Load:
+        """What a law may know before a step."""
+        return Load(
             now,
             self.decoding.count,
             len(self.prefilling),
@@ -45,8 +77,22 @@ class State:
             self.decoding.context,
             self.pool.free,
         )
-        # A prefill must get on, or it would wait for ever.
-        return min(most, max(hook(load), self.decoding.count + 1))
+
+    def _ahead(self, now: float) -> Ahead:
+        return Ahead(
+            sum(each.known - each.computed for each in self.prefilling),
+            self._waiting_tokens(),
+            now - self.waiting[0].queued_at if self.waiting else 0.0,
+        )
+
+    def _waiting_tokens(self) -> int:
+        """Counting all of a long queue before each step would cost more than the step."""
+        found, most = 0, self.config.token_budget
+        for each in self.waiting:
+            found += each.known
+            if found > most:
+                break
+        return found
 
     def head(self, now: float) -> Sequence:
         """The next of the waiting, brought to the front."""
@@ -66,6 +112,7 @@ class State:
         sequence.phase = Phase.RUNNING
         sequence.place = self._admitted
         self._admitted += 1
+        sequence.admitted_at = now
         if sequence.scheduled_at is None:
             sequence.scheduled_at = now
             sequence.cached_tokens = sequence.computed
@@ -79,12 +126,12 @@ class State:
         del self.running[sequence]
         self.prefilling.pop(sequence, None)
         self.pool.release(sequence, extra=extra)
-        self.blocked = False
+        self.changed()
 
     def preempt(self, victim: Sequence, batch: Batch, *, extra: int = 0) -> None:
         """Its blocks go, tokens said stay said; it will recompute, or be swapped in again."""
         self.drop(victim, extra=extra)
-        if self.config.swap:
+        if self.config.swap and self._swaps(victim):
             victim.swapped = victim.computed
             batch.swapped += victim.swapped
         victim.restart(0)
@@ -92,6 +139,10 @@ class State:
         self.preemptions += 1
         victim.phase = Phase.WAITING
         batch.preempted.append(victim)
+
+    def _swaps(self, victim: Sequence) -> bool:
+        hook = self.hooks.swaps
+        return hook is None or hook(victim.request.id)
 
     def victim(self, now: float) -> Sequence:
         """Who goes first when memory is short: the last to come, if no law says otherwise."""

@@ -74,3 +74,5 @@ class Stretch(NamedTuple):
     running: int
     waiting: int
     used_blocks: int
+    spoke: tuple[Sequence, ...] = ()
+    """Those whose prefill ended in it."""

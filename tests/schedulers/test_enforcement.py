@@ -15,10 +15,10 @@ E, R, N = Mode.ENFORCED, Mode.RENDERED, Mode.NOT_ENFORCED
     ("point", "modes"),
     [
         (DecisionPoint.CONCURRENCY, (E, E, E, N)),
-        (DecisionPoint.ADMISSION, (N, N, N, R)),
-        (DecisionPoint.ORDERING, (N, N, N, R)),
-        (DecisionPoint.BATCHING, (N, N, N, R)),
-        (DecisionPoint.PREEMPTION, (N, N, N, R)),
+        (DecisionPoint.ADMISSION, (E, N, N, R)),
+        (DecisionPoint.ORDERING, (E, N, N, R)),
+        (DecisionPoint.BATCHING, (E, N, N, R)),
+        (DecisionPoint.PREEMPTION, (E, N, N, R)),
         (DecisionPoint.RETRY, (N, N, N, N)),
     ],
 )

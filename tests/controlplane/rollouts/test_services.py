@@ -12,11 +12,13 @@ from controlplane.catalogue import evidence
 from controlplane.catalogue.models import PolicyVersion
 from controlplane.gateways import services as gateways
 from controlplane.gateways.models import Gateway
-from controlplane.rollouts import services
+from controlplane.rollouts import proposing, services
 from controlplane.rollouts.machine import Phase, Refused
 from controlplane.rollouts.models import Rollout
 from controlplane.teams.rights import Actor, Denied
 from documents.problem import DocumentError
+from schedulers.decision import DecisionPoint
+from schedulers.enforcement import Host
 from tests.controlplane.rollouts.conftest import World, told
 from tests.controlplane.rollouts.plans import STAGES, plan
 
@@ -213,3 +215,9 @@ def test_a_versions_page_knows_its_rollouts(
     assert evidence.uses(candidate) == []
     (entry,) = evidence.entries(candidate)
     assert (entry.name, entry.word) == (rollout.short_id, "Aborted")
+
+
+@pytest.mark.parametrize("host", list(Host)[:3])
+def test_a_stage_shows_differences_in_concurrency_alone(host: Host) -> None:
+    shown = [point for point in DecisionPoint if proposing.acts(host, point)]
+    assert shown == [DecisionPoint.CONCURRENCY], "though a simulation enforces more"

@@ -39,7 +39,9 @@ def test_lint_checks_every_file_and_tells_every_fault(
     assert main(["policy", "lint", mine, str(bad), "gradient-reference"]) == 20
     told = capsys.readouterr()
     assert f"{mine}: valid, mine" in told.out
-    assert "spec.batching: acts only as an engine's configuration" in told.out
+    assert (
+        "spec.batching: acts in simulations, and else only as an engine's configuration" in told.out
+    )
     assert "gradient_reference is kept for comparison" in told.out
     assert f"{bad}: spec.ordering.batch_share: must be a number from 0 to 0.5 (got 7)" in told.err
     assert "unknown batching law" in told.err

@@ -88,7 +88,7 @@ def by_itself(load: Load, law: Any) -> tuple[list[float], list[Decision]]:
             limiter.acquire(place, now)
             continue
         if what == 1:
-            limiter.first_token(permits[place], now, FIRST * load[place][1])
+            limiter.first_token(place, permits[place], now, FIRST * load[place][1])
             continue
         refused = load[place][2]
         kind = OutcomeKind.REJECTED if refused else OutcomeKind.OK

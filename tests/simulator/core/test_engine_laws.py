@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +12,7 @@ from simulator.core.config import EngineConfig
 from simulator.core.content import Runs
 from simulator.core.cost import StepCost
 from simulator.core.engine import Engine
-from simulator.core.hooks import Hooks
+from simulator.core.hooks import Ahead, Allowance, Hooks, Load
 from simulator.core.request import Request
 from simulator.core.step import Step
 from simulator.virtual import Arrival, replay
@@ -92,11 +93,25 @@ def test_a_step_keeps_to_budget_sequences_and_blocks(
         before = step.end
 
 
+def law(narrow: bool, together: bool, patient: bool) -> Callable[[Load, Ahead], Allowance]:
+    """A law of batching that bounds the batch, lets it end before another, waits for company."""
+
+    def allow(load: Load, ahead: Ahead) -> Allowance:
+        runs = load.decoding + load.prefilling
+        wait = 0.02 - ahead.oldest_wait if patient and not runs and load.waiting < 3 else 0.0
+        most = 2 if narrow else 1000
+        return Allowance(20 + load.decoding, most, not (together and runs), max(0.0, wait))
+
+    return allow
+
+
 laws = st.builds(
     Hooks,
     token_budget=st.none() | st.just(lambda load: 20 + load.decoding),
     next_up=st.none() | st.just(lambda waiting, now: int(now * 1e3) % len(waiting)),
     victim=st.none() | st.just(lambda running, now: int(now * 1e3) % len(running)),
+    allow=st.none() | st.builds(law, *[st.booleans()] * 3),
+    padded=st.none() | st.just(lambda decodes: decodes),
     each_step=st.booleans(),
 )
 

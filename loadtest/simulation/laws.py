@@ -1,0 +1,101 @@
+"""A policy's laws, wired for one simulation: as a door before the engine, and hooks inside it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from documents.parse import build
+from loadtest.scenario import Scenario
+from loadtest.simulation.deciding import Deciding
+from loadtest.simulation.front import Front, Ways
+from loadtest.simulation.host import Door
+from loadtest.simulation.inside import Batching, Preemption
+from loadtest.simulation.limiter import VirtualLimiter
+from loadtest.simulation.queueing import Queueing
+from loadtest.simulation.readings import Readings
+from loadtest.simulation.roster import Known, Roster
+from schedulers.admission.base import laws as admissions
+from schedulers.decision import Decision, DecisionPoint
+from schedulers.enforcement import Host, explain
+from schedulers.ordering.base import laws as orderings
+from schedulers.runtime.caps import Caps
+from schedulers.runtime.waiting_room import WaitingRoom
+from simulator.core.config import EngineConfig
+from simulator.core.engine import Engine
+from simulator.core.hooks import Hooks
+
+ADMISSION, ORDERING = DecisionPoint.ADMISSION, DecisionPoint.ORDERING
+_FRONT = {ADMISSION, ORDERING}
+
+
+class Laws:
+    """None of a policy's laws is asked where there is no policy, and nothing is kept for one."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        config: EngineConfig,
+        keep: Callable[[Decision], None],
+        cost_clock: Callable[[], float],
+    ) -> None:
+        self._policy = scenario.policy
+        self._laws: dict[DecisionPoint, Any] = dict(self._policy.laws) if self._policy else {}
+        self._keep = keep
+        self._cost_clock = cost_clock
+        self._said = Deciding(cost_clock, keep)
+        self._known = Known.of(scenario.tenants, scenario.slo, config)
+        asks = self._laws.keys() - {DecisionPoint.CONCURRENCY, DecisionPoint.RETRY}
+        self.roster = Roster(self._known) if asks else None
+        self.limiter: VirtualLimiter | None = None
+        self._room = self._make_room(scenario.seed) if self._laws.keys() & _FRONT else None
+
+    def hooks(self, given: Hooks) -> Hooks:
+        """The hooks that were given, with those of the policy's laws in their place."""
+        fields: dict[str, Any] = {}
+        if self.roster is not None and DecisionPoint.BATCHING in self._laws:
+            law = Batching(self._laws[DecisionPoint.BATCHING], self.roster, self._said)
+            fields |= {"allow": law.allow, "taken": law.taken}
+            fields |= {"padded": law.padded} if law.own_graphs else {}
+        if self.roster is not None and DecisionPoint.PREEMPTION in self._laws:
+            way = Preemption(self._laws[DecisionPoint.PREEMPTION], self.roster, self._said)
+            fields |= {"victim": way.victim, "swaps": way.swaps}
+        if self._room is not None and self.roster is not None and ORDERING in self._laws:
+            fields["next_up"] = Queueing(self._room, self.roster, self._said).next_up
+        return dataclasses.replace(given, **fields)
+
+    def door(self, engine: Engine, ways: Ways) -> Door | None:
+        """What stands before the engine; None: nothing is held back."""
+        law = self._laws.get(DecisionPoint.CONCURRENCY)
+        if law is not None:
+            self.limiter = VirtualLimiter(law, ways.grant, self._keep, self._cost_clock)
+        if self._room is None or self.roster is None:
+            return self.limiter
+        readings = Readings(engine, self.roster.prefill_rate)
+        return Front(self._room, self.limiter, ways, self.roster, readings.at, self._said)
+
+    def _make_room(self, seed: int) -> WaitingRoom:
+        """A point that the policy leaves open is as it is without a policy."""
+        admission = self._laws.get(ADMISSION) or build(admissions.get("always"), {})
+        ordering = self._laws.get(ORDERING) or build(orderings.get("fcfs"), {})
+        return WaitingRoom(admission, ordering, Caps(), np.random.default_rng(seed).random)
+
+    def told(self) -> dict[str, Any]:
+        """The summary's ``policy``."""
+        if self._policy is None:
+            return {}
+        said, limiter = self._said, self.limiter
+        points = explain(self._policy, Host.ENGINE_MODEL)
+        return {
+            "enforcement": [
+                {"point": str(each.point), "mode": str(each.mode), "why": each.why}
+                for each in points
+            ],
+            "decisions": said.decisions + (limiter.decisions if limiter else 0),
+            "trace_left_out": said.left_out,
+            "deciding_seconds": said.seconds + (limiter.deciding_seconds if limiter else 0.0),
+            "steps": said.steps + (limiter.steps if limiter else 0),
+        }
