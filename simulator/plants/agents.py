@@ -75,6 +75,8 @@ class AgentsRun:
     since: Tally = field(default_factory=Tally)
     said_at: list[tuple[float, float]] = field(default_factory=list)
     """(time, tokens said up to then), once a second."""
+    kv_at: list[float] = field(default_factory=list)
+    """Share of the KV cache in use, at the same times."""
     most_paused_s: float = 0.0
 
     def __post_init__(self) -> None:
@@ -103,8 +105,11 @@ class AgentsRun:
                 self._ask_at += ASK_S
                 self._ask()
                 self.said_at.append((self.now, self.total.said))
+                self.kv_at.append(self._kv / KV_TOKENS)
 
-    def _limit(self) -> int:
+    @property
+    def limit(self) -> int:
+        """Agents that may be active now."""
         return self.agents if self.now < self.free_until else self.law.limit(self._state)
 
     def _ask(self) -> None:
@@ -131,7 +136,7 @@ class AgentsRun:
             self.since = Tally()
 
     def _admit(self) -> None:
-        while len(self._active) < self._limit() and (self._paused or self._new):
+        while len(self._active) < self.limit and (self._paused or self._new):
             if self._paused:
                 agent = self._paused.popleft()
                 self.most_paused_s = max(self.most_paused_s, self.now - agent.tool_until)
@@ -238,7 +243,7 @@ class AgentsRun:
             result = float(max(50.0, self._rng.lognormal(math.log(600.0), 0.6)))
             agent.context += result
             agent.fresh = result
-            excess = len(self._active) - self._limit()
+            excess = len(self._active) - self.limit
             newest = sorted(self._active, key=lambda one: one.admitted_at)[-excess:]
             if excess > 0 and agent in newest:
                 self._active.remove(agent)

@@ -10,6 +10,7 @@ import heapq
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,8 +33,17 @@ class Storm:
     peak: int
 
 
-def storm(make: Callable[[], RetryLaw[Any]], seed: int) -> Storm:
-    """All clients arrive within 100 ms."""
+def storm(
+    make: Callable[[], RetryLaw[Any]],
+    seed: int,
+    *,
+    tell: Callable[[float], float | None] | None = None,
+) -> Storm:
+    """All clients arrive within 100 ms.
+
+    ``tell``: the Retry-After in seconds that is said at a time, None for none; left out, it is what
+    the waiting room says.
+    """
     rng = np.random.default_rng([seed, 13])
     leaving = Leaving()
     for tick in range(1, 501):  # the engine was busy before: its rate is known
@@ -59,7 +69,7 @@ def storm(make: Callable[[], RetryLaw[Any]], seed: int) -> Storm:
             served += 1
             ended = max(ended, now + queue / RATE)
             continue
-        told = leaving.come_back(now, int(queue), float(rng.random()), 30.0)
+        told = (tell or partial(_drain, leaving, int(queue), float(rng.random())))(now)
         failure = Failure(
             kind=OutcomeKind.REJECTED,
             attempts=attempt,
@@ -71,6 +81,10 @@ def storm(make: Callable[[], RetryLaw[Any]], seed: int) -> Storm:
             waits[who] = verdict.wait_s
             heapq.heappush(events, (now + verdict.wait_s, who, attempt + 1))
     return Storm(attempts, served, ended, max(again.values()))
+
+
+def _drain(leaving: Leaving, waiting: int, draw: float, now: float) -> float:
+    return leaving.come_back(now, waiting, draw, 30.0)
 
 
 def steady(law: RetryLaw[Any], seed: int, requests: int = 5000, refused: float = 0.3) -> float:

@@ -1,0 +1,1 @@
+"""The five source systems: each one's own experiment, in virtual time."""

@@ -1,0 +1,65 @@
+"""``headway reproduce``: tables, files, and a check that fails where a sentence isn't supported."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headway.__main__ import main
+from loadtest.reproduce.plan import Plan
+from loadtest.reproduce.series import Series
+from loadtest.reproduce.systems import base
+from loadtest.reproduce.table import Cell, Finding, Reproduction, Row
+
+
+class Small:
+    """A system of one number: its sentence holds with more than one seed."""
+
+    name = "small"
+    summary = "one number"
+    laws = "none"
+
+    def play(self, plan: Plan) -> Reproduction:
+        value = Series(tuple(float(seed) for seed in plan.seeds))
+        row = Row(case="case", measure="seed", reference=Cell(value))
+        return Reproduction((row,), (Finding("There are seeds.", len(plan.seeds) > 1),))
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(base.systems, "all", lambda: {"small": Small})
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize(("seeds", "code"), [("1", 1), ("2", 0)])
+def test_a_check_fails_where_a_sentence_is_not_supported(
+    seeds: str, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["reproduce", "all", "--seeds", seeds, "--check"]) == code
+    out = capsys.readouterr().out
+    assert out.startswith("## small\n\none number.\n")
+    assert ("NOT SUPPORTED BY THIS RUN: There are seeds." in out) is bool(code)
+    assert main(["reproduce", "small", "--seeds", seeds]) == 0
+
+
+@pytest.mark.usefixtures("small")
+def test_out_has_one_file_a_system_with_every_seeds_value(tmp_path: Path) -> None:
+    out = tmp_path / "new" / "place"
+    assert main(["reproduce", "small", "--seeds", "3", "--out", str(out)]) == 0
+    found: dict[str, Any] = json.loads((out / "small.json").read_text("utf-8"))
+    assert found["system"] == "small"
+    assert found["rows"][0]["reference_law"]["values"] == [1.0, 2.0, 3.0]
+    assert found["reduced"] is False
+
+
+@pytest.mark.parametrize(
+    "words", [["nope"], ["all", "--seeds", "0"], ["all", "--out", "/dev/null/x"]]
+)
+def test_what_is_wrong_is_bad_configuration(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["reproduce", *words]) == 20
+    assert capsys.readouterr().err.startswith("headway reproduce: ")
