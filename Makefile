@@ -52,7 +52,7 @@ contracts: $(ENV_dev)
 
 # What measures real time runs alone, after the rest, of which some waits more than it reckons.
 pytest: $(ENV_dev)
-	$(BIN)/pytest -m "not alone" -n 3 --dist loadgroup $(PYTEST_ARGS) || $(NOTHING_ASKED)
+	$(BIN)/pytest -m "not alone" -n 4 --dist loadgroup $(PYTEST_ARGS) || $(NOTHING_ASKED)
 	$(BIN)/pytest -m alone $(PYTEST_ARGS) || $(NOTHING_ASKED)
 
 format: $(ENV_dev)
