@@ -50,9 +50,9 @@ types: $(ENV_dev)
 contracts: $(ENV_dev)
 	$(BIN)/lint-imports
 
-# What measures real time runs alone, after the rest, of which some waits more than it reckons.
+# What measures real time runs alone; arithmetic and rows before it, one process a core.
 pytest: $(ENV_dev)
-	$(BIN)/pytest -m "not alone" -n 4 --dist loadgroup $(PYTEST_ARGS) || $(NOTHING_ASKED)
+	$(BIN)/pytest -m "not alone" -n 2 --dist loadgroup $(PYTEST_ARGS) || $(NOTHING_ASKED)
 	$(BIN)/pytest -m alone $(PYTEST_ARGS) || $(NOTHING_ASKED)
 
 format: $(ENV_dev)

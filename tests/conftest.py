@@ -23,6 +23,7 @@ ALONE = (
     "controlplane/gates/test_with_a_worker.py",
     "controlplane/runs/test_supervisor.py",
     "controlplane/runs/test_with_a_worker.py",
+    "end_to_end",
     "engines/test_connections.py",
     "engines/test_streams_in_time.py",
     "engines/transport",
@@ -41,19 +42,13 @@ ALONE = (
 )
 """Tests whose own load, or whose deadlines, a busy neighbour would spoil."""
 
-TOGETHER = {
-    "end_to_end/test_one_verdict.py": "llama.cpp",
-    "end_to_end/test_story.py": "llama.cpp",
-}
-"""Files that share a set-up which is dear to start. Else a file's tests stay together."""
-
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what `make test` runs with nothing beside it, and what one process should run."""
+    """Mark what `make test` runs with nothing beside it; a file's tests stay in one process."""
     for item in items:
         if HERE in item.path.parents:
             place = item.path.relative_to(HERE)
-            item.add_marker(pytest.mark.xdist_group(TOGETHER.get(str(place), str(place))))
+            item.add_marker(pytest.mark.xdist_group(str(place)))
             if any(place.is_relative_to(each) for each in ALONE):
                 item.add_marker("alone")
 
