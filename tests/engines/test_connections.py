@@ -139,12 +139,12 @@ async def test_there_is_no_second_retry(ask: Ask) -> None:
 async def test_a_request_that_got_any_answer_is_not_sent_again(
     ask: Ask, second: Script, transport: Transport, request: pytest.FixtureRequest
 ) -> None:
-    if isinstance(transport, AiohttpTransport) and "a part of" in request.node.name:
-        pytest.skip("aiohttp does not say that a part of a head came")
-    async with RawServer(in_turn([replying(GOOD, keep=True), second])) as server:
+    # aiohttp does not say that a part of a head came: to it the connection was stale.
+    stale = isinstance(transport, AiohttpTransport) and "a part of" in request.node.name
+    async with RawServer(in_turn([replying(GOOD, keep=True), second, second])) as server:
         await ask(server.url)
         assert (await ask(server.url)).outcome is Outcome.INCOMPLETE
-    assert len(server.asked) == 2
+    assert len(server.asked) == (3 if stale else 2)
 
 
 async def test_a_new_connection_is_not_retried(ask: Ask) -> None:
@@ -157,11 +157,12 @@ async def test_a_new_connection_is_not_retried(ask: Ask) -> None:
 async def test_bytes_behind_an_answer_spoil_the_connection_and_not_the_answer(
     ask: Ask, extra: bytes, transport: Transport
 ) -> None:
-    if isinstance(transport, AiohttpTransport) and extra == b"rubbish":
-        pytest.skip("aiohttp drops an answer that has rubbish behind it in one segment")
+    # aiohttp drops an answer that has rubbish behind it in one segment; it says so at least.
+    drops = isinstance(transport, AiohttpTransport) and extra == b"rubbish"
     scripts = [replying(GOOD + extra, keep=True), replying(GOOD)]
     async with RawServer(in_turn(scripts)) as server:
-        assert (await ask(server.url)).outcome is Outcome.OK
+        first = await ask(server.url)
+        assert first.outcome.success is not drops, first
         assert (await ask(server.url)).outcome is Outcome.OK
     assert server.connections == 2
 
