@@ -34,13 +34,16 @@ def test_a_sweep_of_a_served_engine_leaves_its_runs_and_one_report(
         code = main(
             [
                 *("sweep", "--endpoint", engine.url, "--from", "4", "--to", "12", "--steps", "3"),
-                *("--repeats", "1", "--duration", "1s", "--max-tokens", "4", "--quiet"),
+                *("--repeats", "1", "--duration", "3s", "--max-tokens", "4", "--quiet"),
+                *("--arrivals", "constant"),
                 *("--out", str(tmp_path / "s"), "--json"),
             ]
         )
     found = json.loads(capsys.readouterr().out)
     assert code in (12, 13), "three loads far below the knee, in one ladder"
-    assert [row["asked_rate"] for row in found["rungs"]] == [4, 8, 12]
+    asked = [row["asked_rate"] for row in found["rungs"]]
+    # A machine too busy to send on time may end the ladder early, and the sweep says so.
+    assert asked == [4, 8, 12] if code == 12 else asked == [4, 8, 12][: len(asked)] != []
     assert found == json.loads((tmp_path / "s" / "sweep.json").read_text())
-    assert {p.name for p in (tmp_path / "s").iterdir()} >= {"1-4", "1-8", "1-12"}
+    assert {p.name for p in (tmp_path / "s").iterdir()} >= {f"1-{rate:g}" for rate in asked}
     assert (tmp_path / "s" / "1-4" / "samples.jsonl").exists()
