@@ -47,7 +47,7 @@ class Roster:
         self._requests: dict[int, Request] = {}
         self._serial = 0
         self._sending = Leaving()
-        self._excess_s, self._heard = 0.0, 0
+        self._excess_s, self._heard, self._heard_at = 0.0, 0, 0.0
 
     def sent(self, now: float) -> None:
         """One goes to the engine."""
@@ -79,18 +79,23 @@ class Roster:
             weight=tenant.weight,
             prompt_tokens=shape.prompt_tokens,
             max_tokens=shape.output_tokens,
-            service_s=None if due is None else self._alone_s(job) + max(0.0, self._excess_s),
+            service_s=None if due is None else self._alone_s(job) + self._excess(now),
             deadline_at=due,
         )
         return request
 
-    def leave(self, job: Job, service_ttft: float | None) -> None:
+    def leave(self, job: Job, service_ttft: float | None, now: float) -> None:
         """It is over; so long after its sending it had its first token, or it never had."""
         del self._requests[job.index]
         if service_ttft is not None:
             self._heard = min(_MEMORY, self._heard + 1)
-            new = service_ttft - self._alone_s(job)
-            self._excess_s += (new - self._excess_s) / self._heard
+            new, known = service_ttft - self._alone_s(job), self._excess(now)
+            self._excess_s, self._heard_at = known + (new - known) / self._heard, now
+
+    def _excess(self, now: float) -> float:
+        """What an engine under load adds. What stood before it is worked off as time goes by: were
+        it not, a law that drops the hopeless would hear of no first token again, and drop all."""
+        return max(0.0, self._excess_s - (now - self._heard_at))
 
     def _alone_s(self, job: Job) -> float:
         """Seconds to the first token in an engine that has nothing else to do."""
