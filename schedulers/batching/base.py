@@ -69,7 +69,7 @@ class StepPlan:
         """ValueError where waiting wouldn't move a clock, or would move it for ever."""
         if self.wait_s != 0.0 and not LEAST_WAIT_S <= self.wait_s < math.inf:
             raise ValueError(
-                f"wait_s {self.wait_s!r}: must be 0 or from {LEAST_WAIT_S:g} s on; see worth_waiting"
+                f"wait_s {self.wait_s!r}: must be 0 or at least {LEAST_WAIT_S:g} (worth_waiting)"
             )
 
 
