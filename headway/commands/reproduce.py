@@ -38,6 +38,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--profile", metavar="NAME|FILE", help="with --config: the engine (qwen3-32b-h100-tp2)"
     )
+    parser.add_argument(
+        "--served",
+        action="store_true",
+        help="over HTTP: a load test against the served engine model, as far as one can enforce it",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -68,6 +73,12 @@ def _played(args: argparse.Namespace) -> bool:
     known = systems.all()
     if args.system != "all":
         known = {args.system: systems.get(args.system, path="system")}
+    if args.served:
+        from headway.reproducing.served import served, served_all
+
+        if args.system == "all":
+            return served_all((one() for one in known.values()), plan, args.out)
+        return served(known[args.system](), plan, args.out)
     held = [
         show(Title(one.name, one.summary, one.laws), one().play(plan), plan, args.out)
         for one in known.values()
@@ -78,6 +89,9 @@ def _played(args: argparse.Namespace) -> bool:
 def _check_together(args: argparse.Namespace) -> None:
     from documents.problem import DocumentError, Problem
 
+    if args.config and args.served:
+        message = "is played in virtual time; leave out --served"
+        raise DocumentError([Problem("config", str(args.config), message)])
     alone = [name for name in ("convert", "profile") if getattr(args, name) and not args.config]
     if alone:
         message = "goes with --config FILE.json only"

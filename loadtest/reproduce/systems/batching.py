@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from loadtest.reproduce import day, micro_waits, step_contents
 from loadtest.reproduce.plan import Plan, cell, law
 from loadtest.reproduce.series import Series, below, best, measure
+from loadtest.reproduce.served.experiment import Experiment
 from loadtest.reproduce.systems.base import system
 from loadtest.reproduce.table import Cell, Finding, Reproduction, Row
 from schedulers.decision import DecisionPoint
@@ -47,6 +48,13 @@ class BatchingSystem:
         "that double, corrected `tpot_budget`, best fixed `continuous` with 64, 128 or 256 "
         "sequences by the share in time; its other two strategies: `static` with 64, and "
         "`continuous` with its limits and no wait"
+    )
+
+    served: ClassVar[Experiment] = Experiment(
+        arms={
+            "reference": {"batching": {"law": "micro_wait", "rule": "reference"}},
+            "corrected": {"batching": {"law": "tpot_budget"}},
+        }
     )
 
     def play(self, plan: Plan) -> Reproduction:
