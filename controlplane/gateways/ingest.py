@@ -10,10 +10,11 @@ import msgspec
 from django.conf import settings
 from django.db import transaction
 
-from controlplane.gateways import feed
+from controlplane.gateways import budgets, counting, feed
 from controlplane.gateways.batches import Batch, BlockEntry
-from controlplane.gateways.folding import STEP, fold
+from controlplane.gateways.folding import fold
 from controlplane.gateways.models import (
+    STEP,
     Gateway,
     GatewayBlock,
     GatewayDecision,
@@ -33,6 +34,8 @@ FAULTS_KEPT = 50
 PROCESSES_KEPT = timedelta(days=1)
 PRUNE_EVERY = 60
 """Batches of a stream between two looks for what is too old."""
+LOOK_EVERY = 5
+"""Batches of a stream between two looks whether the error budgets are due."""
 
 
 def store(
@@ -59,15 +62,20 @@ def store(
         row.save(update_fields=["seq", "seen_at", "revision_seen", "config_seen"])
         if batch.sequence % PRUNE_EVERY == 0:
             prune(row, now)
+        if batch.sequence % LOOK_EVERY == 0 and budgets.due(row, now):
+            budgets.look(row, now)
     gateway.seq, gateway.seen_at = row.seq, now
     gateway.revision_seen, gateway.config_seen = batch.revision, batch.config_sha256
     return batch.sequence, True
 
 
 def prune(gateway: Gateway, now: datetime) -> None:
-    """Let go of what is older than the installation keeps; a canary's blocks stay."""
+    """Let go of what is older than the installation keeps; a canary's blocks stay, and counts."""
     oldest = int(now.timestamp()) - settings.GATEWAY_HISTORY_S
-    GatewayWindow.objects.filter(gateway=gateway, index__lt=oldest // STEP).delete()
+    windows = GatewayWindow.objects.filter(gateway=gateway, index__lt=oldest // STEP)
+    counting.add(gateway, windows.filter(closed=False))
+    windows.delete()
+    counting.compact(gateway, now.timestamp())
     GatewayGauge.objects.filter(gateway=gateway, index__lt=oldest // STEP).delete()
     GatewaySecond.objects.filter(gateway=gateway, index__lt=oldest).delete()
     GatewayDecision.objects.filter(gateway=gateway, at__lt=oldest).delete()
@@ -108,6 +116,9 @@ def _gauges(gateway: Gateway, batch: Batch) -> None:
         row.lane: row
         for row in GatewayGauge.objects.filter(gateway=gateway, boot=batch.boot, index=index)
     }
+    heard = known or GatewayGauge.objects.filter(gateway=gateway, index=index).exists()
+    if batch.lanes and not heard:
+        counting.hear(gateway, index)
     for lane in batch.lanes:
         row = known.get(lane.lane) or GatewayGauge(
             gateway=gateway, boot=batch.boot, lane=lane.lane, index=index, in_flight=0, waiting=0
