@@ -48,7 +48,7 @@ def criteria(comparison: Comparison) -> list[dict[str, Any]]:
             "name": row["name"],
             "label": row["label"],
             "outcome": row["outcome"],
-            "k": number(row["k"]),
+            "k": number(row["k"]) + _unused(row.get("unused", 0)),
             "n": f"{number(row['baseline']['offered'])} / {number(row['candidate']['offered'])}",
             "baseline": _percent(row["baseline_rate"]),
             "candidate": _percent(row["candidate_rate"]),
@@ -63,6 +63,11 @@ def criteria(comparison: Comparison) -> list[dict[str, Any]]:
         }
         for row in rows
     ]
+
+
+def _unused(blocks: int) -> str:
+    """Blocks in which an arm had no answer to judge by."""
+    return f" (and {number(blocks)} without a value)" if blocks else ""
 
 
 def arms(comparison: Comparison) -> list[dict[str, str]]:
