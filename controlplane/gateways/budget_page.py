@@ -59,6 +59,8 @@ def row(budget: GatewayBudget, slo: Slo | None) -> Row:
         "because": because(budget.data),
         "lacking": lacking(budget),
         "unmeasured": budget.data["unmeasured"],
+        "n_text": phrases.number(spent["n"]),
+        "missed_text": phrases.number(spent["missed"]),
         "target_text": _percent(budget.target, 2),
         "left_text": _percent(spent["left"]),
         "lasts": _lasts(spent),
@@ -178,8 +180,8 @@ def _change(entry: AuditEntry) -> Row:
     }
 
 
-def figure(slo: Slo) -> dict[str, Any]:
-    """How what is left is drawn."""
+def figure(slo: Slo, *, overspent: bool = False) -> dict[str, Any]:
+    """How what is left is drawn; below nothing too, where one is overspent."""
     held = [one for one in budgets.held(slo) if one.scope != GatewayBudget.Scope.TENANT]
     names = [
         _("All") if one.scope == GatewayBudget.Scope.JOINT else METRICS[one.name].title
@@ -188,7 +190,7 @@ def figure(slo: Slo) -> dict[str, Any]:
     return {
         "id": "budget",
         "title": _("Error budget left"),
-        "sub": _("%% of the last %(period)s's") % {"period": span(slo.period_s)},
+        "sub": _("%% of what the last %(period)s may miss") % {"period": span(slo.period_s)},
         "unit": "%",
         "source": "events",
         "series": [
@@ -201,7 +203,7 @@ def figure(slo: Slo) -> dict[str, Any]:
             for place, name in enumerate(names)
         ],
         "marks": [{"y": 0, "label": _("spent"), "bad": "below"}],
-        "y": {"max": 100},
+        "y": {"max": 100} if overspent else {"min": 0, "max": 100},
         "scale_toggle": False,
     }
 
@@ -242,7 +244,6 @@ def span(seconds: float) -> str:
 
 
 def _burn(alert: Mapping[str, Any]) -> Row:
-    tones = {State.FIRING: "bad", State.QUIET: "ok"}
     return {
         **alert,
         "long": span(alert["long_s"]),
@@ -250,7 +251,6 @@ def _burn(alert: Mapping[str, Any]) -> Row:
         "long_text": _times(alert["long_burn"]),
         "short_text": _times(alert["short_burn"]),
         "factor_text": _times(alert["factor"]),
-        "tone": tones.get(State(alert["state"]), "void"),
     }
 
 

@@ -148,10 +148,12 @@ def course(gateway: Gateway, slo: Slo, sha256: str, now: float) -> dict[str, Any
     drawn = [one for one in held(slo) if one.scope != Scope.TENANT]
     courses = [(one.target, Course(list(one.counts(found)))) for one in drawn]
     edge = int(now // step) * step
-    times = range(int(first // step) * step + step, edge + step, step)
+    times = [*range(int(first // step) * step + step, edge + step, step)]
+    if not times or int(now) > times[-1]:
+        times.append(int(now))
     return {
         "step": step,
-        "rows": [[at, *_left(courses, min(float(at), now), period)] for at in times],
+        "rows": [[at, *_left(courses, at, period)] for at in times],
     }
 
 

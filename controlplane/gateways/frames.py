@@ -69,7 +69,9 @@ def page(gateway: Gateway) -> dict[str, Any]:
     objectives = Slo.parse(slo.document) if slo else None
     return {
         "figures": figures.specs(gateway, objectives),
-        "budget": budget_page.figure(objectives) if objectives else None,
+        "budget": budget_page.figure(objectives, overspent=_overspent(gateway))
+        if objectives
+        else None,
         "budget_columns": budget_page.columns(objectives) if objectives else [],
         "columns": figures.columns(arms),
         "lane_columns": figures.LANE_COLUMNS,
@@ -77,6 +79,11 @@ def page(gateway: Gateway) -> dict[str, Any]:
         "arms": arms,
         "revision": gateway.revision,
     }
+
+
+def _overspent(gateway: Gateway) -> bool:
+    lefts = [row["left"] for row in budget_page.rows(gateway)]
+    return any(left is not None and left < 0 for left in lefts)
 
 
 def faults(gateway: Gateway) -> list[dict[str, Any]]:

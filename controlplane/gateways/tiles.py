@@ -43,10 +43,10 @@ def _left(budget: Mapping[str, Any]) -> dict[str, Any]:
     """Of the SLO's period; red where an alert pages, or nothing is left."""
     status = "bad" if budget["spent"] else STATUS.get(budget["state"], "none")
     made = tile(LEFT, Reading(budget["left"], budget["n"], target=0.0, status=status))
-    made["rows"] = [["state", str(budget["word"])]]
+    made["word"] = str(budget["word"])
     if budget["burns"]:
         fast = budget["burns"][0]
-        made["rows"].append([f"burn, {fast['long']}", fast["long_text"]])
+        made["rows"] = [[f"burn, {fast['long']}", fast["long_text"]]]
     return made
 
 

@@ -19,8 +19,7 @@ AGAIN = (
     *("gates/test_services.py", "runs/test_services.py", "runs/test_supervisor.py"),
     *("runs/test_views.py", "runs/test_watchdog.py", "test_in_use.py", "test_migrations.py"),
     *("gateways/test_telemetry.py", "comparisons/test_supervisor.py"),
-    "gateways/test_budgets.py::"
-    "test_a_window_is_counted_once_however_often_it_is_heard_and_outlives_itself",
+    "gateways/test_budgets.py::test_a_window_is_counted_once_and_outlives_itself",
     "comparisons/test_services.py::test_the_same_comparison_is_taken_once",
     "rollouts/test_deciding.py::test_two_of_two_are_needed_where_the_plan_says_so",
     "rollouts/test_deciding.py::test_an_edit_voids_every_approval_and_bars_its_editor",

@@ -83,9 +83,7 @@ def test_misses_page_and_their_end_is_told_with_its_time(edge: Gateway, process:
     assert [one["after"] for one in budget_page.changes(edge)][:1] == ["Unknown"]
 
 
-def test_a_window_is_counted_once_however_often_it_is_heard_and_outlives_itself(
-    edge: Gateway, process: Process
-) -> None:
+def test_a_window_is_counted_once_and_outlives_itself(edge: Gateway, process: Process) -> None:
     serve(edge, process, 4)
     sha256 = edge.slo_version.sha256 if edge.slo_version else ""
 
