@@ -79,6 +79,8 @@ class Standing(StrEnum):
     TICKET = "ticket"
     UNKNOWN = "unknown"
     OK = "ok"
+    IDLE = "idle"
+    """Reports came, and nobody asked anything: nothing is spent, and nothing proved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,14 +239,15 @@ def budget(counts: Sequence[Counts], *, now: float, target: float, period: float
 
 
 def standing(found: Sequence[Alert]) -> tuple[Standing, Alert | None]:
-    """The worst that is known, and the alert that says so; ``ok`` only where every alert can tell.
+    """The worst that is known, and the alert that says so.
 
-    Where several say the same, it is the one that burns fastest against its factor.
+    ``ok`` only where every alert can tell or has nothing to tell of. Where several say the same,
+    it is the one that burns fastest against its factor.
     """
     ranks: tuple[tuple[Standing, Callable[[Alert], bool]], ...] = (
         (Standing.PAGE, lambda a: a.state is State.FIRING and a.pair.severity == "page"),
         (Standing.TICKET, lambda a: a.state is State.FIRING),
-        (Standing.UNKNOWN, lambda a: a.state is not State.QUIET),
+        (Standing.UNKNOWN, lambda a: a.state is not State.QUIET and not _asked_nothing(a)),
     )
     for named, holds in ranks:
         saying = [alert for alert in found if holds(alert)]
@@ -252,7 +255,13 @@ def standing(found: Sequence[Alert]) -> tuple[Standing, Alert | None]:
             return named, max(saying, key=_pressure)
     if not found:
         return Standing.UNKNOWN, None
+    if all(_asked_nothing(alert) for alert in found):
+        return Standing.IDLE, found[-1]
     return Standing.OK, max(found, key=_pressure)
+
+
+def _asked_nothing(alert: Alert) -> bool:
+    return alert.state is State.INSUFFICIENT and alert.long.rate is None
 
 
 def _pressure(alert: Alert) -> float:

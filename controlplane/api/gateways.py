@@ -137,7 +137,7 @@ class BudgetOut(serializers.Serializer[Any]):
     scope = serializers.ChoiceField(["joint", "objective", "tenant"])
     name = serializers.CharField(help_text="the objective's metric, or the tenant's slug")
     target = serializers.FloatField()
-    state = serializers.ChoiceField(["page", "ticket", "unknown", "ok"])
+    state = serializers.ChoiceField(["page", "ticket", "unknown", "ok", "idle"])
     because = serializers.CharField()
     since = serializers.DateTimeField(help_text="when it came into this state")
     at = serializers.DateTimeField(help_text="when it was last looked at")

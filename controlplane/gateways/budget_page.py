@@ -22,6 +22,7 @@ TONES = {
     Standing.TICKET: ("warn", gettext_lazy("Ticket")),
     Standing.UNKNOWN: ("inconclusive", gettext_lazy("Unknown")),
     Standing.OK: ("pass", gettext_lazy("OK")),
+    Standing.IDLE: ("none", gettext_lazy("Idle")),
 }
 """Shape and word of each state, the worst first."""
 ORDER = tuple(TONES)
@@ -108,8 +109,11 @@ def because(data: Mapping[str, Any]) -> str:
         "heard_long": _percent(alert["long_heard"], 0),
         "heard_short": _percent(alert["short_heard"], 0),
         "share": _percent(LEAST_HEARD, 0),
+        "unmeasured": phrases.number(data.get("unmeasured", 0)),
     }
-    return _SENTENCES[_case(alert)]() % said
+    case = _case(alert)
+    blank = case == "idle" and data.get("unmeasured", 0)
+    return _SENTENCES["blank" if blank else case]() % said
 
 
 _SENTENCES = {
@@ -123,6 +127,10 @@ _SENTENCES = {
         "good. See that the gateway runs and reaches this server."
     ),
     "idle": lambda: _("Nobody has asked anything for %(long)s."),
+    "blank": lambda: _(
+        "No answer of the last %(long)s has a value to judge by: %(unmeasured)s were not streamed, "
+        "or had too few tokens. Let clients ask with stream: true, or set an objective on e2e_ms."
+    ),
     "few": lambda: _(
         "It burns %(burn)s over %(long)s, but by %(missed)s misses of %(n)s requests; "
         "%(least)s misses are needed to tell."

@@ -84,13 +84,17 @@ def _judged(one: Held, found: Sequence[Stretch], at: float, period: float) -> di
     course = Course(list(one.counts(found)))
     alerts = course.alerts(now=at, target=one.target, period=period)
     named, saying = standing(alerts)
-    unmeasured = sum(part.count.unmeasured.get(one.name, 0) for part in found)
+    unmeasured = 0
+    if one.scope == Scope.OBJECTIVE:
+        unmeasured = sum(part.count.unmeasured.get(one.name, 0) for part in found)
+    if named is Standing.IDLE and unmeasured:
+        named = Standing.UNKNOWN  # somebody asked, and no answer can be judged
     return {
         "state": str(named),
         "saying": None if saying is None else alerts.index(saying),
         "alerts": [alert.to_json() for alert in alerts],
         "budget": course.budget(now=at, target=one.target, period=period).to_json(),
-        "unmeasured": unmeasured if one.scope == Scope.OBJECTIVE else 0,
+        "unmeasured": unmeasured,
     }
 
 

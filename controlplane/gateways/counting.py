@@ -114,10 +114,11 @@ def add(gateway: Gateway, windows: Iterable[GatewayWindow]) -> None:
         _put(gateway, slo, start, MINUTE, count)
 
 
-def hear(gateway: Gateway, index: int) -> None:
-    """Somebody has reported in this window's time, the first to do so."""
-    start = index * STEP // MINUTE * MINUTE
-    _listen(gateway, start, MINUTE, STEP)
+def hear(gateway: Gateway, first: int, last: int) -> None:
+    """Somebody has reported of these windows' times, the first to do so."""
+    spoken = Counter(index * STEP // MINUTE * MINUTE for index in range(first, last + 1))
+    for start, windows in spoken.items():
+        _listen(gateway, start, MINUTE, windows * STEP)
 
 
 def compact(gateway: Gateway, now: float) -> None:

@@ -34,6 +34,8 @@ FAULTS_KEPT = 50
 PROCESSES_KEPT = timedelta(days=1)
 PRUNE_EVERY = 60
 """Batches of a stream between two looks for what is too old."""
+SPOKEN_WITHIN = 15.0
+"""Seconds between two batches of a process that are one report; a process sends each second."""
 LOOK_EVERY = 5
 """Batches of a stream between two looks whether the error budgets are due."""
 
@@ -52,6 +54,7 @@ def store(
         stream.acknowledged, stream.heard_at = batch.sequence, now
         stream.save(update_fields=["acknowledged", "heard_at"])
         row.seq += 1
+        _hear(row, batch)
         _process(row, batch, now)
         fold(row, batch, windows)
         _gauges(row, batch)
@@ -59,7 +62,7 @@ def store(
         _rest(row, batch, now)
         row.seen_at = now
         row.revision_seen, row.config_seen = batch.revision, batch.config_sha256
-        row.save(update_fields=["seq", "seen_at", "revision_seen", "config_seen"])
+        row.save(update_fields=["seq", "seen_at", "heard_index", "revision_seen", "config_seen"])
         if batch.sequence % PRUNE_EVERY == 0:
             prune(row, now)
         if batch.sequence % LOOK_EVERY == 0 and budgets.due(row, now):
@@ -91,6 +94,16 @@ def _keep(rows: Any, most: int) -> None:
         rows.filter(pk__lte=edge).delete()
 
 
+def _hear(gateway: Gateway, batch: Batch) -> None:
+    """A batch tells of all the time since the process's last one, unless that was long ago."""
+    index = int(batch.at) // STEP
+    last = GatewayProcess.objects.filter(gateway=gateway, boot=batch.boot).first()
+    near = last is not None and batch.at - last.at <= SPOKEN_WITHIN
+    first = int(last.at) // STEP + 1 if last is not None and near else index
+    counting.hear(gateway, max(first, gateway.heard_index + 1), index)
+    gateway.heard_index = max(gateway.heard_index, index)
+
+
 def _process(gateway: Gateway, batch: Batch, now: datetime) -> None:
     told = {
         "at": batch.at,
@@ -116,9 +129,6 @@ def _gauges(gateway: Gateway, batch: Batch) -> None:
         row.lane: row
         for row in GatewayGauge.objects.filter(gateway=gateway, boot=batch.boot, index=index)
     }
-    heard = known or GatewayGauge.objects.filter(gateway=gateway, index=index).exists()
-    if batch.lanes and not heard:
-        counting.hear(gateway, index)
     for lane in batch.lanes:
         row = known.get(lane.lane) or GatewayGauge(
             gateway=gateway, boot=batch.boot, lane=lane.lane, index=index, in_flight=0, waiting=0

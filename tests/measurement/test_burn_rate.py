@@ -125,6 +125,22 @@ def test_the_worst_alert_speaks_for_all_and_none_cannot_be_ok() -> None:
     assert standing([]) == (Standing.UNKNOWN, None)
 
 
+def test_nobody_asking_is_idle_and_a_pause_after_good_traffic_is_ok() -> None:
+    heard = [Counts(NOW - n * HOUR, HOUR, 0, 0) for n in range(1, 97)]
+    quiet = alerts(heard, now=NOW, target=TARGET, period=30 * DAY)
+    assert standing(quiet) == (Standing.IDLE, quiet[-1])
+    recent = [Counts(NOW - n * MINUTE, MINUTE, 0, 0) for n in range(1, 121)]
+    calm = [one for one in traffic((4 * DAY, 0.0)) if one.start < NOW - 2 * HOUR]
+    paused = alerts([*calm, *recent], now=NOW, target=TARGET, period=30 * DAY)
+    assert standing(paused)[0] is Standing.OK
+
+
+def test_few_misses_that_burn_fast_are_unknown_and_not_ok() -> None:
+    lonely = [Counts(NOW - MINUTE, MINUTE, judged=4, missed=4)]
+    found = alerts(lonely, now=NOW, target=TARGET, period=30 * DAY)
+    assert standing(found)[0] is Standing.UNKNOWN
+
+
 def test_the_budget_says_what_is_left_and_for_how_long() -> None:
     found = budget(
         traffic((10 * DAY, 0.005), (HOUR, 0.05)), now=NOW, target=TARGET, period=30 * DAY
