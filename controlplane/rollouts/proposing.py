@@ -85,8 +85,8 @@ def unshown(gateway: Gateway, candidate: PolicyVersion, plan: RolloutPlan) -> It
 
 def acts(host: Host, point: DecisionPoint) -> bool:
     """Whether a difference at the point can show in a stage there. The gateway says itself what it
-    takes, and a comparison takes less than other simulations and load tests do."""
-    return enforcement(point, host).acts and point in _taken(host)
+    takes; a comparison takes what the load driver does, in the model as well."""
+    return point in _taken(host)
 
 
 def _taken(host: Host) -> tuple[DecisionPoint, ...]:
@@ -95,7 +95,9 @@ def _taken(host: Host) -> tuple[DecisionPoint, ...]:
 
 def _why(host: Host, point: DecisionPoint) -> str:
     found = enforcement(point, host)
-    return "A comparison enforces concurrency alone so far." if found.acts else found.why
+    if found.acts:
+        return f"A comparison's arms are held to {', '.join(order.ENFORCED)} alone."
+    return found.why
 
 
 def check_edit(rollout: Rollout, plan: RolloutPlan, parts: Parts) -> None:

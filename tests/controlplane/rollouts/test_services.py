@@ -217,7 +217,8 @@ def test_a_versions_page_knows_its_rollouts(
     assert (entry.name, entry.word) == (rollout.short_id, "Aborted")
 
 
-@pytest.mark.parametrize("host", list(Host)[:3])
-def test_a_stage_shows_differences_in_concurrency_alone(host: Host) -> None:
-    shown = [point for point in DecisionPoint if proposing.acts(host, point)]
-    assert shown == [DecisionPoint.CONCURRENCY], "though a simulation enforces more"
+@pytest.mark.parametrize("host", [Host.ENGINE_MODEL, Host.LOAD_TEST])
+def test_a_stage_shows_what_the_load_driver_enforces_in_the_model_as_well(host: Host) -> None:
+    shown = {point for point in DecisionPoint if proposing.acts(host, point)}
+    inside = {DecisionPoint.BATCHING, DecisionPoint.PREEMPTION}
+    assert shown == set(DecisionPoint) - inside, "though a simulation enforces those"
