@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from loadtest.first_tokens import FirstTokens
 from loadtest.scenario import Tenant
 from loadtest.schedule import Job
 from measurement.slo import Slo
 from schedulers.request import Request
+from schedulers.runtime.first_tokens import FirstTokens
 from schedulers.runtime.leaving import Leaving
 from simulator.core.config import EngineConfig
 

@@ -61,7 +61,6 @@ def _everywhere(
 
 
 _NO = Mode.NOT_ENFORCED
-_GATEWAY_LATER: _Cell = (_NO, "The gateway asks for concurrency only so far.")
 _ENGINE_QUEUE: _Cell = (
     Mode.RENDERED,
     "`headway policy render` writes what the engine can be told, and what it can't.",
@@ -89,13 +88,13 @@ TABLE: Mapping[DecisionPoint, Mapping[Host, _Cell]] = MappingProxyType(
         DecisionPoint.ADMISSION: _everywhere(
             (Mode.ENFORCED, "A simulation's requests wait before the model until they are taken."),
             (Mode.ENFORCED, "A due request waits in the client's queue until the law takes it."),
-            _GATEWAY_LATER,
+            (Mode.ENFORCED, "A live request waits in its lane's queue until the law takes it."),
             _ENGINE_QUEUE,
         ),
         DecisionPoint.ORDERING: _everywhere(
             (Mode.ENFORCED, "It ranks those that wait before the model, and in its own queue."),
             (Mode.ENFORCED, "It ranks those that wait in the client's queue."),
-            _GATEWAY_LATER,
+            (Mode.ENFORCED, "It ranks those that wait in the lane's queue."),
             _ENGINE_QUEUE,
         ),
         DecisionPoint.BATCHING: _everywhere(
@@ -113,7 +112,7 @@ TABLE: Mapping[DecisionPoint, Mapping[Host, _Cell]] = MappingProxyType(
         DecisionPoint.RETRY: _everywhere(
             (_NO, "A simulation sends each request once: a refusal is a result."),
             (Mode.ENFORCED, "The load driver sends again what the engine refused, as it says."),
-            (_NO, "The gateway tries each request once, and tells callers when to come back."),
+            (Mode.ENFORCED, "The gateway asks an engine again, before a caller has seen a byte."),
             (_NO, "An engine doesn't retry: its callers do."),
         ),
     }

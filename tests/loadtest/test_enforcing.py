@@ -17,7 +17,6 @@ from loadtest.conclusion import FINISHED, Seen, conclude
 from loadtest.crew_rules import problems as crew_problems
 from loadtest.driver import Driver, Means
 from loadtest.enforcing import Enforcing, Surroundings
-from loadtest.first_tokens import FirstTokens
 from loadtest.roster import Known
 from loadtest.runclock import RunClock
 from loadtest.scenario import Scenario, Tenant
@@ -28,6 +27,7 @@ from measurement.sample import Sample
 from measurement.slo import Slo
 from measurement.window import WindowFold
 from schedulers.decision import Decision
+from schedulers.runtime.first_tokens import FirstTokens
 from schedulers.signals import Signals
 from simulator import virtual_time
 from tests.loadtest.fakes import TIMEOUTS, FakeEngine, Ran, run
