@@ -25,6 +25,7 @@ def reading(feed: SignalsFeed, since: Callable[[float], float]) -> Signals | Non
         running=_count(seen.running),
         waiting=_count(seen.waiting),
         kv_used=seen.kv_use,
+        kv_tokens=_count(seen.kv_tokens),
     )
 
 

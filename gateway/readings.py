@@ -66,6 +66,7 @@ def together(seen: Sequence[Signals | None]) -> Signals | None:
         running=_sum([one.running for one in known]),
         waiting=_sum([one.waiting for one in known]),
         kv_used=max(kv) if len(kv) == len(known) else None,
+        kv_tokens=_sum([one.kv_tokens for one in known]),
     )
 
 

@@ -234,9 +234,11 @@ def test_lengths_are_told_from_bytes_by_what_engines_said_and_the_bound_from_its
 
 
 def test_equal_engines_are_read_as_one_and_a_silent_one_leaves_nothing_known() -> None:
-    one = Signals(read_at=5.0, running=3, waiting=1, kv_used=0.4)
-    other = Signals(read_at=4.0, running=2, waiting=0, kv_used=0.7)
-    assert together([one, other]) == Signals(read_at=4.0, running=5, waiting=1, kv_used=0.7)
+    one = Signals(read_at=5.0, running=3, waiting=1, kv_used=0.4, kv_tokens=1000)
+    other = Signals(read_at=4.0, running=2, waiting=0, kv_used=0.7, kv_tokens=500)
+    assert together([one, other]) == Signals(
+        read_at=4.0, running=5, waiting=1, kv_used=0.7, kv_tokens=1500
+    )
     assert together([one, Signals(read_at=4.0, running=2)]) == Signals(read_at=4.0, running=5)
     assert together([one, None]) is None
     assert together([]) is None
