@@ -74,8 +74,8 @@ class Flight:
         self.exchange.on_full = connection.pause
         if not self._counted:
             self._counted = True
+            self._account.sent(at, again=self.times.sent_at is not None)
             self.times.sent_at = at
-            self._account.sent(at)
 
     def landed(self, at: float) -> None:
         """Nothing more comes; whatever the way here."""

@@ -100,6 +100,9 @@ async def test_a_refusal_goes_to_the_engine_again_and_the_caller_sees_the_answer
             await within(1, lambda: server.served)
             assert server.at_rest
             (lane,) = server.router.lanes.values()
+            windows = [window for _, window in server.books.finish(server.clock() + 5.0)]
+    assert sum(window.events.sent for window in windows) == 1, "it was offered, and sent, once"
+    assert sum(window.cohort.offered for window in windows) == 1
     assert (answer.status, len(engine.asked)) == (200, 3)
     (served,) = server.served
     assert served.sample.outcome.success
