@@ -97,9 +97,7 @@ def measure(url: str, given: argparse.Namespace, requests: int, out: Path) -> No
         said = run.stdout.read() if run.stdout else ""
     offered = json.loads(said)["offered"] if said.startswith("{") else 0
     seconds = time.monotonic() - began - load
-    print(
-        f"  {offered:,} offered; most {most:.1f} MiB with the conclusion, which took {seconds:.1f} s"
-    )
+    print(f"  {offered:,} offered; most {most:.1f} MiB, {seconds:.1f} s to conclude from them")
 
 
 def _has_reported(out: Path) -> bool:

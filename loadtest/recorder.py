@@ -54,7 +54,9 @@ class _Lines:
 
     def flush(self) -> None:
         if self._waiting:
-            self._file.write(b"\n".join(self._waiting) + b"\n")
+            block = memoryview(b"\n".join(self._waiting) + b"\n")
+            while block:  # a disk that is nearly full takes part of it and says so only here
+                block = block[self._file.write(block) :]
             self._waiting.clear()
             self._bytes = 0
 
