@@ -40,6 +40,8 @@ class Carried:
     connections: int
     receive: ReceiveLag | None = None
     """How late bytes were read; None where no kernel stamped them."""
+    proxy: str | None = None
+    """What every request went through."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,7 +127,9 @@ async def measure(order: Order, observer: Observer, stop: asyncio.Event) -> Meas
             asks = order.part.number == 0
             async with _beside(feed.run() if asks else asyncio.sleep(0)):
                 await run.drive(observer, stop, feed)
-        seen = run.seen(feed, Carried(name, transport.dialled, transport.receive_lag()))
+        proxy = order.rules.proxy.url if order.rules.proxy else None
+        carried = Carried(name, transport.dialled, transport.receive_lag(), proxy)
+        seen = run.seen(feed, carried)
     finally:
         await transport.close()
     status = CANCELLED if run.driver.cancelled else FINISHED

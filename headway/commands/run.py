@@ -75,6 +75,7 @@ def _add_process_arguments(parser: argparse.ArgumentParser) -> None:
     """How this machine carries the load; no number of a right run depends on it."""
     add = parser.add_argument
     add("--transport", help="auto (default), kernel, protocol or aiohttp")
+    add("--proxy", metavar="URL", help="http://host:port, by which every request goes")
     add("--workers", type=int, default=1, metavar="N", help="processes that share the load (1)")
 
 

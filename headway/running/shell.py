@@ -7,6 +7,7 @@ import asyncio
 import os
 import shutil
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 from documents.problem import DocumentError, Problem
 from engines.egress import EgressDenied, EgressRules
 from engines.probe import probe
+from engines.proxy import Proxy
 from headway.running.arguments import document
 from headway.running.progress import Progress
 from headway.running.saying import hold_descriptors, say
@@ -64,7 +66,8 @@ def run_in_shell(args: argparse.Namespace) -> int:
 
 
 async def _run(args: argparse.Namespace) -> Conclusion:
-    rules, key = EgressRules.open(), os.environ.get("HEADWAY_API_KEY", "")
+    proxy = Proxy.parse(args.proxy) if args.proxy is not None else None
+    rules, key = replace(EgressRules.open(), proxy=proxy), os.environ.get("HEADWAY_API_KEY", "")
     stop = asyncio.Event()
     with stop_on_signals(stop):
         scenario = Scenario.parse(await complete(document(args), rules, key))
@@ -81,7 +84,10 @@ async def _executed(order: Order, args: argparse.Namespace, stop: asyncio.Event)
     progress = Progress(quiet=args.quiet)
     if args.workers == 1:
         return await execute(order, progress, stop)
-    return await execute_crew(order, args.workers, ("--egress", "open"), progress, stop)
+    egress = ["--egress", "open"]
+    if order.rules.proxy is not None:
+        egress += ["--proxy", order.rules.proxy.url]
+    return await execute_crew(order, args.workers, egress, progress, stop)
 
 
 async def complete(given: dict[str, Any], rules: EgressRules, key: str) -> dict[str, Any]:
