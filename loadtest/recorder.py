@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, Self
 
 import msgspec
 
+from loadtest import sample_parquet
 from measurement.sample import Sample
 from measurement.sample_json import to_dict
 from measurement.window import Window
@@ -24,6 +25,7 @@ from schedulers.runtime.shadow import ShadowReport
 
 SCENARIO = "scenario.json"
 SAMPLES = "samples.jsonl"
+PARQUET = "samples.parquet"
 WINDOWS = "windows.jsonl"
 TRACE = "trace.jsonl"
 SHADOW = "shadow.jsonl"
@@ -139,7 +141,13 @@ def parts(out: Path) -> list[Path]:
 
 
 def read_samples(out: Path, broken: Broken | None = None) -> Iterator[Sample]:
-    """Every whole sample in a run's directory, one at a time."""
+    """Every whole sample in a run's directory, one at a time.
+
+    DocumentError where they are kept as Parquet alone and pyarrow is missing.
+    """
+    if not (out / SAMPLES).exists() and (out / PARQUET).exists():
+        yield from sample_parquet.read(out / PARQUET)
+        return
     for line in _whole_lines(out / SAMPLES):
         try:
             sample = _decode(line)

@@ -24,7 +24,7 @@ import msgspec
 from documents.problem import DocumentError, Problem
 from engines.egress import EgressDenied, EgressRules
 from engines.proxy import Proxy
-from loadtest import measured_json
+from loadtest import measured_json, sample_store
 from loadtest.conclusion import CANCELLED, Conclusion
 from loadtest.crew import execute_crew
 from loadtest.eventloop import run_fast
@@ -206,7 +206,16 @@ def _order(args: argparse.Namespace) -> Order:
         proxy=None if args.proxy is None else Proxy.parse(args.proxy),
     )
     key = os.environ.get("HEADWAY_API_KEY", "")
-    return Order(Scenario.parse(given), args.out, rules, key, args.slice, args.start_at)
+    sample_store.check(args.samples_format)
+    return Order(
+        Scenario.parse(given),
+        args.out,
+        rules,
+        key,
+        args.slice,
+        args.start_at,
+        samples_format=args.samples_format,
+    )
 
 
 def _error(lines: Lines, word: str, message: str, **more: Any) -> int:
@@ -224,6 +233,7 @@ def _arguments() -> argparse.ArgumentParser:
         "--allow", type=ipaddress.ip_network, action="append", default=[], metavar="NETWORK"
     )
     parser.add_argument("--proxy", metavar="URL", help="what every request goes through")
+    parser.add_argument("--samples-format", default=sample_store.JSONL)
     parser.add_argument("--slice", type=Slice.parse, default=WHOLE, metavar="K/N")
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="lead so many workers")
     parser.add_argument("--barrier", action="store_true", help="be one of them: say ready, wait")

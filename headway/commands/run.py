@@ -64,11 +64,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="a whole scenario document; options win over it",
     )
-    add("--out", type=Path, metavar="DIR", help="where the files go (headway-run-TIME)")
-    add("--force", action="store_true", help="write over an earlier run in --out")
+    _add_file_arguments(parser)
     _add_process_arguments(parser)
     add("--json", action="store_true", help="print summary.json instead of the table")
     add("--quiet", action="store_true", help="no progress")
+
+
+def _add_file_arguments(parser: argparse.ArgumentParser) -> None:
+    """What stays of the run."""
+    add = parser.add_argument
+    add("--out", type=Path, metavar="DIR", help="where the files go (headway-run-TIME)")
+    add("--samples-format", default="jsonl", help="jsonl (default), parquet or both")
+    add("--force", action="store_true", help="write over an earlier run in --out")
 
 
 def _add_process_arguments(parser: argparse.ArgumentParser) -> None:

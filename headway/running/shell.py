@@ -19,7 +19,7 @@ from engines.proxy import Proxy
 from headway.running.arguments import document
 from headway.running.progress import Progress
 from headway.running.saying import hold_descriptors, say
-from loadtest import crew_rules, publishing, recorder
+from loadtest import crew_rules, publishing, recorder, sample_store
 from loadtest.conclusion import Conclusion
 from loadtest.crew import execute_crew
 from loadtest.eventloop import run_fast
@@ -33,6 +33,7 @@ _OURS = (
     recorder.SCENARIO,
     recorder.FACTS,
     recorder.SAMPLES,
+    recorder.PARQUET,
     recorder.WINDOWS,
     recorder.TRACE,
     recorder.SHADOW,
@@ -72,8 +73,9 @@ async def _run(args: argparse.Namespace) -> Conclusion:
     with stop_on_signals(stop):
         scenario = Scenario.parse(await complete(document(args), rules, key))
         crew_rules.check(scenario, args.workers)
+        sample_store.check(args.samples_format)
         out = directory(args.out, force=args.force)
-        order = Order(scenario, out, rules, key)
+        order = Order(scenario, out, rules, key, samples_format=args.samples_format)
         conclusion = await _executed(order, args, stop)
     if not args.quiet:
         say(f"files in {out}\n", sys.stderr)
