@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
+import fcntl
 import os
 import shutil
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -76,7 +79,8 @@ async def _run(args: argparse.Namespace) -> Conclusion:
         sample_store.check(args.samples_format)
         out = directory(args.out, force=args.force)
         order = Order(scenario, out, rules, key, samples_format=args.samples_format)
-        conclusion = await _executed(order, args, stop)
+        with claimed(out):
+            conclusion = await _executed(order, args, stop)
     if not args.quiet:
         say(f"files in {out}\n", sys.stderr)
     return conclusion
@@ -126,11 +130,32 @@ def directory(out: Path | None, *, force: bool) -> Path:
         message = "is not empty; give another, or --force to write over the run in it"
         raise DocumentError([Problem("out", str(out), message)])
     out.mkdir(parents=True, exist_ok=True)
+    with claimed(out):
+        _empty(out)
+    return out
+
+
+@contextlib.contextmanager
+def claimed(out: Path) -> Iterator[None]:
+    """Hold a directory for one run. Two that share it would conclude from each other's samples."""
+    descriptor = os.open(out, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            message = "is being written by another run; wait for its end, or give another directory"
+            raise DocumentError([Problem("out", str(out), message)]) from None
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _empty(out: Path) -> None:
+    """Without the files of an earlier run."""
     for name in _OURS:
         (out / name).unlink(missing_ok=True)
     for part in recorder.parts(out):
         shutil.rmtree(part)
-    return out
 
 
 def _refuse(word: str, problems: Any) -> int:
