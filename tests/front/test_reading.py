@@ -168,9 +168,10 @@ def test_nothing_is_wider_than_the_screen(
         "home-empty": ("/", pages.home_page([])),
     }[name]
     fake.pages[path] = html
-    page = open_page(path, width=390)
+    page = open_page(path)
     for width in (390, 768, 1440):
         page.set_viewport_size({"width": width, "height": 900})
+        page.reload()
         page.wait_for_timeout(200)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
