@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from playwright.sync_api import Browser, Page
 
-from tests.front import pages
-from tests.front.conftest import Open
 from tests.front.fake import Fake
 
 pytestmark = pytest.mark.browser
 
 
-@pytest.fixture
-def ask(fake: Fake, open_page: Open) -> Any:
-    fake.pages["/"] = pages.rendered("404.html", "/", {})
-    page = open_page("/")
+@pytest.fixture(scope="module")
+def page(browser: Browser) -> Iterator[Page]:
+    """One for all: what is asked of it is arithmetic, and leaves nothing behind."""
+    with Fake() as fake:
+        fake.pages["/"] = "<!doctype html><title>Arithmetic</title>"
+        page = browser.new_page()
+        page.goto(f"{fake.origin}/")
+        yield page
+        page.close()
 
+
+@pytest.fixture
+def ask(page: Page) -> Any:
     def ask(module: str, body: str) -> Any:
         return page.evaluate(
             f"async () => {{ const m = await import('/static/js/{module}'); {body} }}"

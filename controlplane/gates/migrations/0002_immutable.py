@@ -4,6 +4,6 @@ from controlplane.immutable import immutable
 
 
 class Migration(migrations.Migration):
-    dependencies = [("audit", "0001_initial")]
+    dependencies = [("gates", "0001_tables")]
 
-    operations = [immutable("audit_auditentry")]
+    operations = [immutable("gates_gateversion")]

@@ -4,6 +4,6 @@ from controlplane.immutable import immutable
 
 
 class Migration(migrations.Migration):
-    dependencies = [("catalogue", "0001_initial")]
+    dependencies = [("catalogue", "0001_tables")]
 
     operations = [immutable("catalogue_sloversion"), immutable("catalogue_policyversion")]
