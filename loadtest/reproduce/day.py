@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from loadtest.simulation.deciding import Deciding
 from loadtest.simulation.inside import Batching
 from schedulers.batching.base import BatchingLaw
+from schedulers.runtime.deciding import Deciding
 from simulator.core.config import EngineConfig
 from simulator.core.hooks import Hooks, Taken
 from simulator.plants.engine import TPOT_S, TTFT_S, Chat
