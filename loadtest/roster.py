@@ -14,7 +14,7 @@ from loadtest.scenario import Tenant
 from loadtest.schedule import Job
 from measurement.slo import Slo
 from schedulers.request import Request
-from schedulers.runtime.first_tokens import FirstTokens
+from schedulers.runtime.first_tokens import FirstTokens, faded
 from schedulers.runtime.leaving import Leaving
 from simulator.core.config import EngineConfig
 
@@ -109,9 +109,8 @@ class Roster:
         return self._alone_s(job, rate) + self._excess(now)
 
     def _excess(self, now: float) -> float:
-        """What an engine under load adds. What stood before it is worked off as time goes by: were
-        it not, a law that drops the hopeless would hear of no first token again, and drop all."""
-        return max(0.0, self._excess_s - (now - self._heard_at))
+        """What an engine under load adds, as long as first tokens come."""
+        return faded(self._excess_s, now - self._heard_at)
 
     def _alone_s(self, job: Job, rate: float) -> float:
         """Seconds to the first token in an engine that has nothing else to do."""

@@ -10,6 +10,11 @@ _FEW = 8
 """Until so many were seen, and while prompts are too alike, their mean stands for all."""
 
 
+def faded(seconds: float, silent: float) -> float:
+    """What is left of a wait after so many seconds in which none was heard of. Never below 0."""
+    return max(0.0, seconds - max(0.0, silent - seconds))
+
+
 class FirstTokens:
     """Seconds from the send to the first token."""
 
@@ -32,13 +37,13 @@ class FirstTokens:
     def foretold(self, prompt_tokens: int, now: float) -> float | None:
         """What one will take; None before any was seen. Never less than nothing.
 
-        Less the time since one was heard of: what stood before the engine is worked off meanwhile.
-        Were it not, a law that drops the hopeless would let nobody in again, and hear of no more.
+        Where none was heard of for longer than that, less the time beyond: what stood before the
+        engine is worked off. Were it not, a law that drops the hopeless would let nobody in again.
         """
         if self._n == 0.0:
             return None
-        silent = max(0.0, now - self._heard_at)
-        return max(0.0, self._seconds + self._slope() * (prompt_tokens - self._tokens) - silent)
+        known = self._seconds + self._slope() * (prompt_tokens - self._tokens)
+        return faded(known, now - self._heard_at)
 
     def _slope(self) -> float:
         """Seconds that one more prompt token adds."""

@@ -52,4 +52,4 @@ def test_an_engine_that_was_too_busy_once_is_not_thought_so_for_ever() -> None:
     known = one.enter(JOB, 12.0)
     assert known.service_s is not None
     assert known.service_s > 0.8, "whoever comes now is hopeless"
-    assert one.enter(JOB, 21.0).service_s == pytest.approx(0.11), "and who comes later isn't"
+    assert one.enter(JOB, 31.0).service_s == pytest.approx(0.11), "and who comes later isn't"
