@@ -238,6 +238,6 @@ def _explained(days: Mapping[str, Mapping[str, Seen]]) -> list[Finding]:
             f"{old['light tpot'].mean:.0f} ms at its emptiest, is overloaded where the source says "
             f"steady ({old['steady output'].mean:,.0f} of {old['steady offered'].mean:,.0f} tokens "
             f"a second), and a wait of 3 ms is nothing to it.",
-            below(old["steady output"], old["steady offered"], times=1.2),
+            below(old["steady output"], old["steady offered"], times=1.05),
         ),
     ]
