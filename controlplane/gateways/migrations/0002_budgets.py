@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('gateways', '0001_initial'),
+        ('gateways', '0001_tables'),
     ]
 
     operations = [
