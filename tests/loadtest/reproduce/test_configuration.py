@@ -133,3 +133,16 @@ def test_played_as_it_stands_it_keeps_nothing_that_it_asks_for() -> None:
 def test_kinds_are_told_worst_first() -> None:
     kinds = [remark.kind for remark in remarks(read(CONTRADICTORY.read_text("utf-8")))]
     assert kinds == sorted(kinds, key=list(Kind).index)
+
+
+@pytest.mark.parametrize("given", ["lognormal(1.2.3, 4)", "lognormal(..., .)", "lognormal(²,1)"])
+def test_a_length_that_is_no_number_is_named_and_not_a_crash(given: str) -> None:
+    text = json.dumps({"loadgen": {"qps": 1, "output_len": given}})
+    with pytest.raises(DocumentError, match="output_len: must be a lognormal"):
+        read(text)
+
+
+def test_a_foreign_file_moves_no_cursor() -> None:
+    said = [str(one) for one in remarks(read(json.dumps(sound() | {"x\x1b[2J": "\x1b]0;t\x07"})))]
+    assert any("not read" in line for line in said)
+    assert not any("\x1b" in line for line in said)
