@@ -15,7 +15,6 @@ from measurement.slo_parts import Band, Metadata, Override, table_of
 from measurement.slo_reader import API_VERSION, KIND, SECONDS, read
 
 
-
 @dataclass(frozen=True, slots=True)
 class Judgement:
     """What one resolved request was worth: met, missed (and what), or excluded."""

@@ -29,6 +29,7 @@ class _Head:
     metadata: object = parameter()
     spec: object = parameter()
 
+
 SECONDS = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0, "w": 604_800.0}
 LONGEST_S = 366 * SECONDS["d"]
 """Counts are kept for two windows: a budget over centuries is a slip of the hand."""

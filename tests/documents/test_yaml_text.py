@@ -64,7 +64,9 @@ def test_any_text_is_read_or_refused_and_never_anything_else(text: str) -> None:
             | st.integers(-(2**63), 2**63)
             | st.floats(allow_nan=False, allow_infinity=False)
             | st.text(),
-            lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+            lambda inner: (
+                st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3)
+            ),
             max_leaves=8,
         ),
         max_size=4,
