@@ -59,6 +59,12 @@ def test_an_axis_of_nothing_but_its_maximum_shows_what_lies_below(ask: Any) -> N
     assert log["high"] == 95
 
 
+def test_a_level_alone_is_drawn_from_nothing(ask: Any) -> None:
+    axis = ask("chart/scales.js", "return m.valueAxis([500, 500], {}, false, 4);")
+    assert axis["low"] == 0
+    assert 500 < axis["high"] <= 600
+
+
 def test_a_log_axis_ends_at_ticks(ask: Any) -> None:
     axis = ask("chart/scales.js", "return m.valueAxis([26, 60], { min: 0 }, true, 4);")
     assert axis == {"low": 20, "high": 100, "ticks": [20, 50, 100]}

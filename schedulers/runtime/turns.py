@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from loadtest.simulation.deciding import Deciding
 from schedulers.admission import base as admission
 from schedulers.decision import Decision, DecisionPoint, Reason
+from schedulers.runtime.deciding import Deciding
 from schedulers.runtime.waiting_room import Admitted, Sent, WaitingRoom
 
 ROOM = "waiting_room"

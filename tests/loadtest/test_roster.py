@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from loadtest.roster import Known, Roster
 from loadtest.scenario import Tenant
 from loadtest.schedule import Job
-from loadtest.simulation.roster import Known, Roster
 from loadtest.workloads.base import Shape
 from measurement.slo import Slo
 from tests.loadtest.simulation.policies import slo

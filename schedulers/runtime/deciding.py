@@ -17,10 +17,16 @@ T = TypeVar("T")
 
 
 class Deciding:
-    """Every decision is counted; ``keep`` gets those that the trace holds."""
+    """Every decision is counted; ``keep`` gets those that the trace holds, ``most`` of a point."""
 
-    def __init__(self, cost_clock: Callable[[], float], keep: Callable[[Decision], None]) -> None:
+    def __init__(
+        self,
+        cost_clock: Callable[[], float],
+        keep: Callable[[Decision], None],
+        most: float = MOST_LINES,
+    ) -> None:
         self._clock = cost_clock
+        self._most = most
         self._keep = keep
         self._told = Counter[DecisionPoint]()
         self._last: dict[DecisionPoint, tuple[Reason, float]] = {}
@@ -43,7 +49,7 @@ class Deciding:
     def tell(self, decision: Decision) -> None:
         """A decision that is made once for each request."""
         self.decisions += 1
-        if self._told[decision.point] >= MOST_LINES:
+        if self._told[decision.point] >= self._most:
             self.left_out += 1
             return
         self._told[decision.point] += 1
