@@ -20,9 +20,7 @@ settings.load_profile("usual")
 
 HERE = Path(__file__).parent
 ALONE = (
-    "controlplane/gates/test_with_a_worker.py",
     "controlplane/runs/test_supervisor.py",
-    "controlplane/runs/test_with_a_worker.py",
     "end_to_end",
     "engines/test_connections.py",
     "engines/test_streams_in_time.py",
