@@ -145,6 +145,7 @@ def conclude(
         seen,
         (
             *_labels(seen),
+            *_retried_by(scenario),
             *_notes(samples, status, steady if automatic else None),
             *seen.lost,
         ),
@@ -215,6 +216,15 @@ def _labels(seen: Seen) -> tuple[str, ...]:
     """What the numbers are, where they are no measurement."""
     label = seen.model.get("label")
     return (label,) if label else ()
+
+
+def _retried_by(scenario: Scenario) -> tuple[str, ...]:
+    """Two answers to who tries again would multiply attempts, so only one of them acts."""
+    law = scenario.policy.law("retry") if scenario.policy else None
+    if law is None or scenario.retries is None:
+        return ()
+    acted = f"The policy's retry law ({law.name}) said what was sent again"
+    return (f"{acted}; the scenario's own retries did not act.",)
 
 
 def _notes(samples: Sequence[Sample], status: str, steady: Steady | None) -> tuple[str, ...]:
