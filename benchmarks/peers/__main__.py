@@ -15,6 +15,7 @@ import csv
 import io
 import os
 import resource
+import signal
 import subprocess
 import tempfile
 import time
@@ -54,15 +55,21 @@ def measured(tool: Tool, load: Load, python: Path, tokens: Path, within: float) 
     environment = {**os.environ, **tool.environment}
     said, before = None, resource.getrusage(resource.RUSAGE_CHILDREN)
     began = time.monotonic()
-    with (load.out.parent / f"{tool.name}.txt").open("w") as text:
-        code = subprocess.run(
+    with (
+        (load.out.parent / f"{tool.name}.txt").open("w") as text,
+        subprocess.Popen(
             tool.command(load, python, tokens),
             stdout=text,
             stderr=subprocess.STDOUT,
-            check=False,
             env=environment,
-            timeout=within + load.seconds,
-        ).returncode
+            start_new_session=True,
+        ) as running,
+    ):
+        try:
+            code = running.wait(within + load.seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(running.pid, signal.SIGKILL)  # with every process that it started
+            raise
     ended = time.monotonic()
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     lines = [line for line in fetched(f"{load.url}/mock/log").splitlines() if line[:1] != "#"]
