@@ -22,9 +22,9 @@ from measurement.objective_verdict import INVALID
 from measurement.sample import Sample
 from measurement.steady import Steady, detect
 from measurement.stimulus import Expected
-from measurement.summary import Summary, steady_samples, summarise
+from measurement.summary import Summary, summarise
 from measurement.validity import Validity, check
-from measurement.verdict import EXIT_CODES, Verdict, judge_samples
+from measurement.verdict import EXIT_CODES, Verdict, judge
 from measurement.window import Window
 from schedulers.runtime.shadow import ShadowReport
 
@@ -40,6 +40,8 @@ class Carried:
     connections: int
     receive: ReceiveLag | None = None
     """How late bytes were read; None where no kernel stamped them."""
+    proxy: str | None = None
+    """What every request went through."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +134,7 @@ def conclude(
         weights={name: tenant.weight for name, tenant in scenario.tenants.items()} or None,
     )
     summary = replace(summary, detected=steady, automatic=automatic)
-    verdict = judge_samples(steady_samples(samples, warm_up), scenario.slo, validity)
+    verdict = judge(summary.tally, scenario.slo, validity)
     return Conclusion(
         scenario,
         facts,

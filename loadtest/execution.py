@@ -26,7 +26,7 @@ from engines.signals_feed import SignalsFeed
 from engines.target import Target
 from engines.transport.kernel_clock import Offset
 from loadtest import facts as run_facts
-from loadtest import publishing, transports
+from loadtest import publishing, sample_store, transports
 from loadtest.behaviour import Behaviour
 from loadtest.conclusion import CANCELLED, FINISHED, Carried, Conclusion, Seen, conclude
 from loadtest.driver import Driver, Means
@@ -91,6 +91,8 @@ class Order:
     """A common start for workers on several machines; None starts as soon as all is ready."""
     barrier: Callable[[], Awaitable[Start]] | None = None
     """Waited for when all is ready: a common start for the workers of one machine."""
+    samples_format: str = sample_store.JSONL
+    """How the samples are kept once the run is over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,7 @@ async def execute(order: Order, observer: Observer, stop: asyncio.Event) -> Conc
     samples = list(read_samples(order.out))
     conclusion = conclude(samples, order.scenario, found.facts, found.seen, found.status)
     publishing.write_files(conclusion, order.out)
+    sample_store.settle(order.out, order.samples_format)
     observer.concluded(conclusion)
     return conclusion
 
@@ -132,7 +135,9 @@ async def measure(order: Order, observer: Observer, stop: asyncio.Event) -> Meas
             asks = order.part.number == 0
             async with _beside(feed.run() if asks else asyncio.sleep(0)):
                 await run.drive(observer, stop, feed)
-        seen = run.seen(feed, Carried(name, transport.dialled, transport.receive_lag()))
+        proxy = order.rules.proxy.url if order.rules.proxy else None
+        carried = Carried(name, transport.dialled, transport.receive_lag(), proxy)
+        seen = run.seen(feed, carried)
     finally:
         await transport.close()
     status = CANCELLED if run.driver.cancelled else FINISHED

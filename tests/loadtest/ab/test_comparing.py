@@ -25,11 +25,9 @@ from measurement.comparison.stored import recompute, verdict_of
 from tests.loadtest.ab.asked import WORSE, Heard, carried_out, order, policy
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_equal_policies_on_engines_that_differ_by_chance_do_no_harm(
-    seed: int, tmp_path: Path
-) -> None:
-    loaded = order(seed=seed, arrivals={"process": "poisson", "rate": 30}, blocks=33)
+def test_equal_policies_on_engines_that_differ_by_chance_do_no_harm(tmp_path: Path) -> None:
+    """Once; how often it is wrong is held by ``headway verify comparison``."""
+    loaded = order(seed=1, arrivals={"process": "poisson", "rate": 30}, blocks=33)
     result, _ = carried_out(loaded, tmp_path, grounds=partial(model_ground, apart=True))
     assert result.verdict.outcome in {"pass", "inconclusive"}
 
