@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
@@ -27,6 +27,8 @@ class Facts:
     slice_of: int = 1
     workers: int = 1
     """Processes that shared this slice among them."""
+    model: Mapping[str, Any] = field(default_factory=dict)
+    """What stood in for the engine; empty where a real one answered."""
 
     @property
     def part(self) -> Slice:
