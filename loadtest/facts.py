@@ -51,11 +51,14 @@ class Facts:
 
 def schedule_of(scenario: Scenario, facts: Facts) -> Schedule:
     """The very schedule of the run."""
-    return make_schedule(scenario, salt=facts.prompt_salt, part=facts.part)
+    salt, part = facts.prompt_salt, facts.part
+    return make_schedule(scenario, salt=salt, part=part, sessions=bool(facts.model))
 
 
-def make_schedule(scenario: Scenario, *, salt: str, part: Slice) -> Schedule:
-    """The schedule of one slice of a scenario."""
+def make_schedule(
+    scenario: Scenario, *, salt: str, part: Slice, sessions: bool = False
+) -> Schedule:
+    """The schedule of one slice of a scenario; ``sessions`` where whoever asks plays them."""
     return Schedule(
         scenario.arrivals,
         scenario.workload,
@@ -63,6 +66,7 @@ def make_schedule(scenario: Scenario, *, salt: str, part: Slice) -> Schedule:
         seed=scenario.seed,
         salt=salt,
         part=part,
+        sessions=sessions,
     )
 
 

@@ -33,7 +33,6 @@ from loadtest.version import version
 from measurement.sample import Sample
 from measurement.window import Window, WindowFold
 from schedulers.decision import Decision, DecisionPoint
-from simulator.core.content import Content
 from simulator.core.engine import Engine
 from simulator.core.hooks import NONE, Hooks
 from simulator.profile import Profile
@@ -103,7 +102,9 @@ class _Run:
         self._laws = Laws(scenario, config, self._decided, options.cost_clock)
         hooks = self._laws.hooks(options.hooks)
         self._engine = Engine(config, seed=scenario.seed, hooks=hooks, keep_times=True)
-        self._schedule = run_facts.make_schedule(scenario, salt=scenario.prompt_salt, part=WHOLE)
+        self._schedule = run_facts.make_schedule(
+            scenario, salt=scenario.prompt_salt, part=WHOLE, sessions=True
+        )
         self._fold = WindowFold(slo=scenario.slo)
         self._samples: list[Sample] = []
         self._recorder = Recorder(options.out) if options.out is not None else None
@@ -114,7 +115,6 @@ class _Run:
             self._fold,
             self._sample,
             scenario.timeouts,
-            self._content,
             self._laws.roster,
         )
         self._simulation = Simulation(means, deadline=scenario.duration_s + scenario.drain_s)
@@ -163,11 +163,8 @@ class _Run:
         if trace is None:
             return feed_of(self._schedule)
         duration = self._scenario.duration_s
-        return OpenFeed(job for job in trace.jobs() if job.intended_at < duration)
-
-    def _content(self, index: int) -> Content | None:
-        trace = self._options.trace
-        return None if trace is None else content_of(trace.requests[index], index)
+        jobs = (job for job in trace.jobs() if job.intended_at < duration)
+        return OpenFeed(jobs, lambda index: content_of(trace.requests[index], index))
 
     def _sample(self, sample: Sample) -> None:
         self._samples.append(sample)

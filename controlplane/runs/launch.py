@@ -28,6 +28,7 @@ from loadtest import crew_rules, simulate
 from loadtest.arrivals.base import OpenLoop
 from loadtest.scenario import Scenario
 from loadtest.simulation.stand_in import endpoint_of
+from loadtest.workloads.base import sent_alone
 
 M = TypeVar("M", bound=Model)
 
@@ -206,7 +207,8 @@ def _refused(
 ) -> list[Problem]:
     if profile:
         return [*_not_on_the_model(scenario, workers)]
-    return [*over_caps(endpoint, scenario), *crew_rules.problems(scenario, workers)]
+    alone = sent_alone(scenario.workload)
+    return [*alone, *over_caps(endpoint, scenario), *crew_rules.problems(scenario, workers)]
 
 
 def _target(endpoint: Endpoint, profile: str) -> dict[str, Any]:

@@ -23,7 +23,6 @@ from measurement.sample import Sample
 from measurement.window import WindowFold
 from schedulers.concurrency.base import OutcomeKind
 from schedulers.runtime.limiter import Permit
-from simulator.core.content import Content
 from simulator.core.engine import Engine, QueueFull
 from simulator.core.request import Request
 from simulator.core.step import Stretch
@@ -71,8 +70,6 @@ class Means:
     fold: WindowFold
     sink: Callable[[Sample], None]
     timeouts: Limits
-    contents: Callable[[int], Content | None]
-    """What the tokens of a request are, by its index; None: like no other's."""
     roster: Roster | None = None
     """What laws may know of the requests; None where none asks."""
 
@@ -182,7 +179,7 @@ class Simulation:
             str(job.index),
             shape.prompt_tokens,
             shape.output_tokens,
-            means.contents(job.index),
+            means.feed.content(job.index),
             tenant=shape.tenant,
         )
         try:
@@ -302,7 +299,7 @@ class Simulation:
             self._means.roster.leave(flight.job, sample.service_ttft)
         self._means.sink(sample)
         self._means.fold.resolved(sample)
-        self._means.feed.ended(self.now, success=sample.outcome.success)
+        self._means.feed.ended(flight.job.index, self.now, success=sample.outcome.success)
 
     def _give_back(self, flight: Flight, sample: Sample, limiter: Door) -> None:
         if flight.permit is None:
