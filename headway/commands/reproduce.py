@@ -17,7 +17,6 @@ HELP = "play a source system's own experiment: claimed, reference, corrected, be
 
 EXIT_NOT_HELD = 1
 EXIT_BAD_CONFIGURATION = 20
-MOST_SEEDS = 1000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,10 +53,11 @@ def run(args: argparse.Namespace) -> int:
 
 def _seeds(count: int) -> range:
     from documents.problem import DocumentError, Problem
+    from loadtest.reproduce.document import MOST_SEEDS, seeds_of
 
     if not 1 <= count <= MOST_SEEDS:
         raise DocumentError([Problem("seeds", count, f"must be from 1 to {MOST_SEEDS}")])
-    return range(1, count + 1)
+    return seeds_of(count)
 
 
 def _make(out: Path) -> None:
@@ -72,12 +72,13 @@ def _make(out: Path) -> None:
 
 def _play(one: System, plan: Plan, out: Path | None) -> bool:
     """Print one system; whether all its sentences hold."""
-    from loadtest.reproduce.rendering import as_json, text
+    from loadtest.reproduce.document import document_of
+    from loadtest.reproduce.rendering import text
 
     result = one.play(plan)
     print(f"## {one.name}\n\n{one.summary}.\n{one.laws}.\n\n{text(result)}\n", flush=True)
     if out is not None:
-        document = {"system": one.name, "reduced": plan.reduced, **as_json(result, plan.seeds)}
+        document = document_of(one.name, plan, result)
         written = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
         (out / f"{one.name}.json").write_text(written + "\n", "utf-8")
     return result.holds
