@@ -14,6 +14,12 @@ ENV_server    := $(VENV)/.installed-server
 ENV_llamacpp  := $(VENV)/.installed-llamacpp
 ENV_dev       := $(VENV)/.installed-dev
 
+# Processes start by the dozen here; none shall compile again what another one did. A start is
+# awaited, so what it runs is compiled as it is installed; tests need a quarter of what they have.
+export PYTHONDONTWRITEBYTECODE :=
+COMPILE_server   := --compile-bytecode
+COMPILE_llamacpp := --compile-bytecode
+
 ifeq ($(ENGINE),llamacpp)
 UP_ENV := $(ENV_llamacpp)
 else
@@ -67,7 +73,7 @@ $(BIN)/uv:
 
 # Exactly what the lock names, hash by hash.
 $(VENV)/.installed-%: requirements/%.txt $(BIN)/uv
-	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r $<
+	$(BIN)/uv pip install --quiet $(COMPILE_$*) --python $(BIN)/python --require-hashes -r $<
 	@touch $@
 
 lock: $(BIN)/uv

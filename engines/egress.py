@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
 
 from documents.problem import DocumentError, Problem
+from engines.proxy import Proxy
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -67,6 +68,8 @@ class EgressRules:
     schemes: tuple[str, ...] = ("http", "https")
     ports: tuple[tuple[int, int], ...] = _SAFE_PORTS
     any_address: bool = False
+    proxy: Proxy | None = None
+    """What every call goes through; it resolves names, so only literal addresses are checked."""
 
     @classmethod
     def loopback(cls) -> EgressRules:
@@ -126,6 +129,27 @@ async def resolve(url: str, rules: EgressRules, *, lookup: Lookup | None = None)
     for address in addresses:
         rules.check_address(url, address)
     return Pinned(host, port, tls, tuple(addresses))
+
+
+async def way_to(url: str, rules: EgressRules, *, lookup: Lookup | None = None) -> Pinned:
+    """Where a request for this URL is sent: to its own checked addresses, or to the proxy's.
+
+    Raises as ``resolve`` does.
+    """
+    if rules.proxy is None:
+        return await resolve(url, rules, lookup=lookup)
+    host, _, _ = rules.check_url(url)
+    if _is_address(host):
+        rules.check_address(url, host)
+    return await resolve(rules.proxy.url, rules, lookup=lookup)
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return False
+    return True
 
 
 async def _lookup(host: str, port: int) -> list[str]:

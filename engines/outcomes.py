@@ -9,6 +9,9 @@ from engines.reading import Reading
 from engines.transport.base import Ending
 from measurement.outcome import Outcome
 
+RETRIED = frozenset({Outcome.REJECTED_429, Outcome.REJECTED_503, Outcome.HTTP_5XX, Outcome.CONNECT})
+"""Outcomes after which trying again can help and does no work twice."""
+
 Found = tuple[Outcome, bytes]
 
 

@@ -42,7 +42,8 @@ class SignalsFeed:
         self._adapter = adapter(target.kind)
         self._transport = HttptoolsTransport(rules, keep_alive=1)
         self._clock = clock
-        self._interval = interval
+        self.interval = interval
+        """Seconds between two polls."""
         self._within = within if within is not None else interval
         self._on_signals = on_signals
         self.latest: EngineSignals | None = None
@@ -77,7 +78,7 @@ class SignalsFeed:
         try:
             while self.supported:
                 await self.poll()
-                due = max(due + self._interval, loop.time())
+                due = max(due + self.interval, loop.time())
                 await asyncio.sleep(due - loop.time())
         finally:
             await self._transport.close()

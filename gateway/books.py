@@ -53,10 +53,11 @@ class Account:
         self.open = 0
         self.last = now
 
-    def sent(self, at: float) -> None:
-        """A request went upstream."""
+    def sent(self, at: float, *, again: bool = False) -> None:
+        """A request went upstream; ``again``, after an attempt that failed."""
         self.in_flight += 1
-        self.fold.sent(at)
+        if not again:
+            self.fold.sent(at)
         self.fold.in_flight(at, self.in_flight)
 
     def back(self, at: float) -> None:

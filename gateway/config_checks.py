@@ -7,9 +7,12 @@ from collections.abc import Iterator, Sequence
 from documents.problem import Problem
 from gateway.config import GatewayConfig
 from schedulers.decision import DecisionPoint
+from schedulers.enforcement import Host, enforced
 
-ENFORCED = (DecisionPoint.CONCURRENCY,)
-"""The decision points of a policy that the gateway enforces so far."""
+ENFORCED = enforced(Host.GATEWAY)
+"""The decision points of a policy that the gateway enforces."""
+SHADOWED = (DecisionPoint.CONCURRENCY,)
+"""Those that a shadow decides: its law only listens to the limiter."""
 
 
 def faults_between(config: GatewayConfig) -> Iterator[Problem]:
@@ -49,23 +52,28 @@ def _versions(config: GatewayConfig) -> Iterator[Problem]:
     if config.active not in config.policies:
         yield Problem("active", config.active, "is none of the policies' hashes")
     candidate = None if config.canary is None else config.canary.candidate
-    for path, version in (("canary.candidate", candidate), ("shadow", config.shadow)):
+    for path, version, points in (
+        ("canary.candidate", candidate, ENFORCED),
+        ("shadow", config.shadow, SHADOWED),
+    ):
         if version is None:
             continue
         if version not in config.policies:
             yield Problem(path, version, "is none of the policies' hashes")
-        yield from _difference(config, version, path)
+        yield from _difference(config, version, path, points)
 
 
-def _difference(config: GatewayConfig, candidate: str, path: str) -> Iterator[Problem]:
+def _difference(
+    config: GatewayConfig, candidate: str, path: str, points: Sequence[DecisionPoint]
+) -> Iterator[Problem]:
     """A candidate that acts as the active version does would gather evidence for nothing."""
     both = [config.policies.get(name) for name in (config.active, candidate)]
     if any(policy is None for policy in both):
         return
-    one, other = ([policy.law(p.value) for p in ENFORCED] for policy in both if policy is not None)
+    one, other = ([policy.laws.get(p) for p in points] for policy in both if policy is not None)
     if one == other:
-        points = " or ".join(ENFORCED)
-        message = f"differs from the active version at no point that acts here: {points}"
+        named = " or ".join(points)
+        message = f"differs from the active version at no point that acts here: {named}"
         yield Problem(path, candidate, message)
 
 

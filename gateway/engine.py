@@ -37,13 +37,13 @@ class Engine:
     def __init__(self, config: EndpointConfig, means: Means) -> None:
         key = means.environment.get(config.api_key_env, "") if config.api_key_env else ""
         self.config = config
-        self._target = Target(config.base_url, config.model, config.kind, key)
+        self.target = Target(config.base_url, config.model, config.kind, key)
         self._clock = means.clock
-        self.pool = Pool(self._target.root, means.rules, means.clock)
-        parts = urlsplit(self._target.root)
+        self.pool = Pool(self.target.root, means.rules, means.clock)
+        parts = urlsplit(self.target.root)
         self._prefix = parts.path.rstrip("/").encode()
         host: RawHeaders = [(b"host", parts.netloc.encode())]
-        host += [(n.lower().encode(), v.encode()) for n, v in self._target.headers()]
+        host += [(n.lower().encode(), v.encode()) for n, v in self.target.headers()]
         self._head = written([*host, (b"accept-encoding", b"identity")])
         self.in_flight = 0
         self.failures = 0

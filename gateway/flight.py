@@ -21,6 +21,8 @@ from gateway.upstream.connection import UpstreamConnection
 from measurement.outcome import Outcome
 from measurement.sample import Sample
 
+KEPT_BYTES = 64 * 1024
+"""Of an answer that may not be the last one; a longer one is handed on and not tried again."""
 _OURS = frozenset(
     (
         b"content-length", b"x-headway-policy", b"x-headway-queue-depth", b"x-headway-queue-ms",
@@ -53,6 +55,9 @@ class Flight:
         self.meter = Meter(self._tokens)
         self.status: int | None = None
         self._answer_headers: RawHeaders = []
+        self.may_retry = False
+        """An engine's refusal is kept until somebody has said that it is the last answer."""
+        self._kept: list[bytes] | None = None
         self._touched = times.intended_at
         self._counted = False
         self.on_first: Callable[[float], None] | None = None
@@ -69,8 +74,8 @@ class Flight:
         self.exchange.on_full = connection.pause
         if not self._counted:
             self._counted = True
+            self._account.sent(at, again=self.times.sent_at is not None)
             self.times.sent_at = at
-            self._account.sent(at)
 
     def landed(self, at: float) -> None:
         """Nothing more comes; whatever the way here."""
@@ -85,10 +90,18 @@ class Flight:
         self._touched = at
         self.status = status
         self._answer_headers = headers
-        length = _first(headers, b"content-length")
         encoding = _first(headers, b"content-encoding")
         if encoding is not None:
             self.meter.encoded(encoding.decode("latin-1"))
+        if self.may_retry and (status == 429 or status >= 500):
+            self._kept = []
+        else:
+            self._start(status)
+
+    def _start(self, status: int) -> None:
+        """The answer begins at the client."""
+        headers = self._answer_headers
+        length = _first(headers, b"content-length")
         self.exchange.start(
             status,
             end_to_end(headers, but=_OURS) + self.headers,
@@ -96,9 +109,41 @@ class Flight:
             bodiless=status in (204, 304),
         )
 
+    @property
+    def kept(self) -> bool:
+        """Whether a refusal has come that no client has seen yet."""
+        return self._kept is not None
+
+    def hand_on(self) -> None:
+        """The refusal that was kept is the answer, as far as it has come."""
+        kept, self._kept = self._kept, None
+        if kept is None or self.status is None:
+            return
+        self._start(self.status)
+        for data in kept:
+            self.exchange.write(data)
+
+    def finish(self) -> None:
+        """No other attempt follows: what was kept is the answer, and it is whole."""
+        if self.kept and not self.exchange.begun:
+            self.hand_on()
+            self.exchange.finish()
+
+    def again(self) -> None:
+        """Forget the refusal: another attempt follows."""
+        self._kept = None
+        self.status = None
+        self._answer_headers = []
+        self.meter = Meter(self._tokens)
+
     def on_body(self, at: float, data: bytes) -> None:
         self._touched = at
-        self.exchange.write(data)
+        if self._kept is None:
+            self.exchange.write(data)
+        else:
+            self._kept.append(data)
+            if sum(len(part) for part in self._kept) > KEPT_BYTES:
+                self.hand_on()
         if self.status is not None and 200 <= self.status < 300:
             self.meter.body(at, data)
         else:
@@ -109,7 +154,7 @@ class Flight:
         if self.ended.done():
             return
         self.ended.set_result(ending)
-        if ending.outcome is None:
+        if ending.outcome is None and not self.kept:
             self.exchange.finish()
         elif self.exchange.begun:
             self._broken()

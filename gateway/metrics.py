@@ -73,7 +73,7 @@ def render(books: Books, router: Router, state: dict[str, float]) -> str:
         "deciding_seconds_total",
         "counter",
         "Time that the policy spent deciding.",
-        [(labels, lane.limiter.deciding_seconds) for labels, lane in lanes],
+        [(labels, lane.deciding_seconds) for labels, lane in lanes],
     )
     family(
         "endpoint_up",

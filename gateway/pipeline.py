@@ -6,8 +6,9 @@ import asyncio
 import itertools
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
+from engines.outcomes import RETRIED
 from engines.transport.base import Ending
 from engines.transport.dial import DialError
 from gateway.books import Account, Books
@@ -16,11 +17,14 @@ from gateway.engine import Engine
 from gateway.errors import Refusal
 from gateway.flight import Flight, Times
 from gateway.http.exchange import Exchange
-from gateway.lane import Lane, Leaving
+from gateway.lane import Lane, Leaving, Turn
 from gateway.routing import Place, Router
 from measurement.outcome import Outcome
-from measurement.sample import Sample
+from measurement.sample import Attempt, Sample
 from schedulers.concurrency.base import OutcomeKind
+from schedulers.request import Request
+from schedulers.runtime.admission import Ticket
+from schedulers.runtime.retrying import Failed, Retrier
 
 log = logging.getLogger("headway.gateway")
 
@@ -55,8 +59,19 @@ class _Call:
     place: Place
     account: Account
     flight: Flight
+    owner: TenantConfig
     outcome: Outcome = Outcome.CANCELLED
     sample: Sample | None = None
+    attempts: list[Attempt] = field(default_factory=list)
+    """Those that failed and were followed by another."""
+    sent_at: float | None = None
+    """When the first of them was sent."""
+
+    def whole(self, last: Sample) -> Sample:
+        """The request's one sample: sent with its first attempt, answered by its ``last``."""
+        if not self.attempts:
+            return last
+        return replace(last, sent_at=self.sent_at, attempts=tuple(self.attempts))
 
 
 class Pipeline:
@@ -93,7 +108,7 @@ class Pipeline:
         index = next(self._serial)
         account = self._books.open(place, tenant.name, index, at)
         flight = Flight(exchange, account, Times(intended_at=at))
-        call = _Call(index, tenant.name, place, account, flight)
+        call = _Call(index, tenant.name, place, account, flight, tenant)
         task = asyncio.get_running_loop().create_task(self._serve(call))
         self._tasks[task] = call
         task.add_done_callback(self._done)
@@ -129,38 +144,100 @@ class Pipeline:
             self._refuse(call, Refusal(500, "internal_error", "The gateway failed."))
             call.outcome = Outcome.HTTP_5XX
         if call.sample is None:
-            call.sample = call.flight.given_up(call.index, call.tenant, call.outcome, self._clock())
+            given_up = call.flight.given_up(call.index, call.tenant, call.outcome, self._clock())
+            call.sample = call.whole(given_up)
         self._books.close(call.place, call.account, call.sample)
         if self.sink is not None:
             self.sink(Served(call.sample, call.place))
 
     async def _serve(self, call: _Call) -> None:
         try:
-            call.sample = await self._held(call)
+            call.sample = call.whole(await self._tried(call))
         except asyncio.CancelledError:
             call.outcome = self.ending
         except Refusal as refusal:
             call.outcome = Outcome.SHED if refusal.status == 429 else Outcome.CONNECT
             self._refuse(call, refusal)
 
+    async def _tried(self, call: _Call) -> Sample:
+        """One attempt, or as many as the policy's retry law allows before the first byte."""
+        retrier, wait = call.place.lane.retrier, None
+        if retrier is None:
+            return await self._held(call)
+        if (refused := retrier.offered()) is not None:
+            raise Refusal(429, str(refused), refused.meaning, retry_after=1.0)
+        call.flight.may_retry, times = True, call.flight.times
+        while True:
+            got = await self._once(call)
+            if isinstance(got, Sample) and got.outcome.success:
+                retrier.succeeded()
+                return got
+            failed = _attempt(got, self._clock())
+            wait = self._again_after(call, retrier, failed, wait)
+            if wait is None:
+                break
+            call.attempts.append(failed)
+            call.sent_at = times.sent_at if call.sent_at is None else call.sent_at
+            call.flight.again()
+            await asyncio.sleep(wait)
+        if isinstance(got, Refusal):
+            raise got
+        call.flight.finish()
+        return got
+
+    async def _once(self, call: _Call) -> Sample | Refusal:
+        """An attempt's sample, or that no engine could be reached for it."""
+        try:
+            return await self._held(call)
+        except Refusal as refusal:
+            if refusal.code != "no_endpoint":
+                raise
+            return refusal
+
+    def _again_after(
+        self, call: _Call, retrier: Retrier, failed: Attempt, before: float | None
+    ) -> float | None:
+        """Seconds until it goes to an engine again. Never once a client has seen a byte."""
+        begun = call.flight.exchange.begun
+        return retrier.again_after(
+            Failed(
+                kind=_KINDS.get(failed.outcome, OutcomeKind.FAILED),
+                retry_after=failed.retry_after,
+                safe=failed.outcome in RETRIED and not begun,
+            ),
+            len(call.attempts) + 1,
+            previous_wait=before,
+            deadline_at=call.flight.times.intended_at + self._timeouts().total_s,
+        )
+
     async def _held(self, call: _Call) -> Sample:
-        """Through the lane, which learns how the request ended."""
+        """Through the lane, which learns how the attempt ended."""
         lane, flight, times = call.place.lane, call.flight, call.flight.times
         depth = lane.waiting
-        permit = await lane.enter(call.tenant)
-        times.admitted_at = self._clock()
+        turn = await lane.enter(call.tenant, self._known(call) if lane.ranks else None)
+        if times.admitted_at is None:
+            times.admitted_at = self._clock()
         flight.headers = _said(call.place, depth, times.admitted_at - times.intended_at)
-        flight.on_first = lambda ttft: lane.limiter.first_token(permit, ttft)
+        flight.on_first = lambda ttft: lane.first_token(turn, ttft)
         leaving = Leaving(OutcomeKind.CANCELLED)
         try:
             ending = await self._upstream(flight, lane)
             sample = flight.sample(call.index, call.tenant, ending)
-            leaving = _leaving(sample)
+            leaving = _leaving(sample, turn)
+            size = len(flight.exchange.request.body)
+            lane.lengths.heard(size, sample.prompt_tokens, sample.service_ttft)
         finally:
-            lane.leave(permit, leaving)
+            lane.leave(turn, leaving)
         if ending.outcome is not None and not flight.exchange.begun:
             self._refuse(call, _failed(ending.outcome))
         return sample
+
+    def _known(self, call: _Call) -> Request:
+        """What laws may know of it."""
+        flight, lane = call.flight, call.place.lane
+        body, at = flight.exchange.request.body, flight.times.intended_at
+        slo = self._router.config.slo
+        return lane.lengths.request(body, call.owner, slo, at, len(call.attempts) + 1)
 
     async def _upstream(self, flight: Flight, lane: Lane) -> Ending:
         """To an engine that can be reached; another is tried only where nothing was sent."""
@@ -218,6 +295,12 @@ class Pipeline:
         exchange.respond(refusal.status, refusal.body(), headers=[*headers, *refusal.headers()])
 
 
+def _attempt(got: Sample | Refusal, now: float) -> Attempt:
+    if isinstance(got, Refusal):
+        return Attempt(Outcome.CONNECT, done_at=now, retry_after=got.retry_after)
+    return Attempt(got.outcome, got.sent_at, got.done_at, got.status, got.retry_after)
+
+
 def _said(place: Place, depth: int, held: float) -> list[tuple[bytes, bytes]]:
     """What every answer says of the gateway's state."""
     policy = place.policy
@@ -241,7 +324,9 @@ def _failed(outcome: Outcome) -> Refusal:
     return Refusal(502, "upstream_failed", "The engine closed without an answer.")
 
 
-def _leaving(sample: Sample) -> Leaving:
+def _leaving(sample: Sample, turn: Turn) -> Leaving:
+    due = turn.admitted.request.deadline_at if isinstance(turn, Ticket) else None
+    first = sample.first_token_at
     return Leaving(
         kind=_KINDS.get(sample.outcome, OutcomeKind.FAILED),
         latency=sample.service_e2e,
@@ -249,4 +334,5 @@ def _leaving(sample: Sample) -> Leaving:
         prompt_tokens=sample.prompt_tokens,
         output_tokens=sample.output_tokens,
         retry_after=sample.retry_after,
+        late=None if due is None else first is None or first > due,
     )

@@ -102,7 +102,7 @@ class Router:
         self._block = self._block_at(self._clock())
         self._swap()
         for lane in lanes.values():
-            lane.limiter.forget(but=frozenset(config.policies))
+            lane.forget(but=frozenset(config.policies))
 
     def _take(self, config: GatewayConfig) -> None:
         """What beside the lanes themselves follows from a configuration."""

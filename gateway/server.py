@@ -21,6 +21,7 @@ from gateway.config import GatewayConfig
 from gateway.engine import Means
 from gateway.http.connection import ClientConnection, Door
 from gateway.pipeline import Pipeline
+from gateway.readings import POLL_S, Readings
 from gateway.routing import Router
 
 BACKLOG = 4096
@@ -69,6 +70,7 @@ class GatewayServer:
         self.pipeline = Pipeline(
             self.router, self.books, self.clock, lambda: self.router.config.timeouts
         )
+        self.readings = Readings(self.options.rules, self.clock)
         self.reported = False
         """Somebody collects the books; without, what nobody will read is dropped."""
         self.state: Callable[[], dict[str, float]] = dict
@@ -114,6 +116,7 @@ class GatewayServer:
                 raise PortTaken(taken) from None
             raise
         self.loop(self._sweep())
+        self.loop(self._read())
 
     def loop(self, work: Coroutine[Any, Any, None]) -> None:
         """Run a loop beside the requests until the server stops; its fault is logged."""
@@ -135,6 +138,7 @@ class GatewayServer:
         for task in self._loops:
             task.cancel()
         await asyncio.gather(*self._loops, return_exceptions=True)
+        await self.readings.close()
         for connection in list(self.door.connections):
             connection.abort()
         for lane in self.router.lanes.values():
@@ -159,6 +163,14 @@ class GatewayServer:
             if not self.reported:
                 self.books.changed(now)
                 self.books.changed_blocks(now)
+
+    async def _read(self) -> None:
+        while True:
+            try:
+                await self.readings.turn(list(self.router.lanes.values()))
+            except Exception:
+                log.exception("engines could not be asked what they say of themselves")
+            await asyncio.sleep(POLL_S)
 
     def _gauges(self) -> dict[str, float]:
         return {

@@ -138,7 +138,7 @@ class Telemetry:
             "limit": lane.limiter.limit,
             "in_flight": lane.limiter.in_flight,
             "waiting": lane.waiting,
-            "deciding_seconds": lane.limiter.deciding_seconds,
+            "deciding_seconds": lane.deciding_seconds,
             "endpoints": [_endpoint(engine) for engine in lane.engines],
         }
 

@@ -9,12 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from documents.fields import parameter
+from engines.outcomes import RETRIED
 from loadtest.schedule import Schedule
-from measurement.outcome import Outcome
 from measurement.sample import Sample
-
-RETRIED = frozenset({Outcome.REJECTED_429, Outcome.REJECTED_503, Outcome.HTTP_5XX, Outcome.CONNECT})
-"""Outcomes after which trying again can help and does no work twice."""
 
 
 @dataclass(frozen=True, slots=True)

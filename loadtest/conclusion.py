@@ -22,9 +22,9 @@ from measurement.objective_verdict import INVALID
 from measurement.sample import Sample
 from measurement.steady import Steady, detect
 from measurement.stimulus import Expected
-from measurement.summary import Summary, steady_samples, summarise
+from measurement.summary import Summary, summarise
 from measurement.validity import Validity, check
-from measurement.verdict import EXIT_CODES, Verdict, judge_samples
+from measurement.verdict import EXIT_CODES, Verdict, judge
 from measurement.window import Window
 from schedulers.runtime.shadow import ShadowReport
 
@@ -40,6 +40,8 @@ class Carried:
     connections: int
     receive: ReceiveLag | None = None
     """How late bytes were read; None where no kernel stamped them."""
+    proxy: str | None = None
+    """What every request went through."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +134,7 @@ def conclude(
         weights={name: tenant.weight for name, tenant in scenario.tenants.items()} or None,
     )
     summary = replace(summary, detected=steady, automatic=automatic)
-    verdict = judge_samples(steady_samples(samples, warm_up), scenario.slo, validity)
+    verdict = judge(summary.tally, scenario.slo, validity)
     return Conclusion(
         scenario,
         facts,
@@ -143,6 +145,7 @@ def conclude(
         seen,
         (
             *_labels(seen),
+            *_retried_by(scenario),
             *_notes(samples, status, steady if automatic else None),
             *seen.lost,
         ),
@@ -213,6 +216,15 @@ def _labels(seen: Seen) -> tuple[str, ...]:
     """What the numbers are, where they are no measurement."""
     label = seen.model.get("label")
     return (label,) if label else ()
+
+
+def _retried_by(scenario: Scenario) -> tuple[str, ...]:
+    """Two answers to who tries again would multiply attempts, so only one of them acts."""
+    law = scenario.policy.law("retry") if scenario.policy else None
+    if law is None or scenario.retries is None:
+        return ()
+    acted = f"The policy's retry law ({law.name}) said what was sent again"
+    return (f"{acted}; the scenario's own retries did not act.",)
 
 
 def _notes(samples: Sequence[Sample], status: str, steady: Steady | None) -> tuple[str, ...]:

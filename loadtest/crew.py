@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 
 from engines.transport.httptools_stream import HttptoolsTransport
-from loadtest import crew_rules, publishing
+from loadtest import crew_rules, publishing, sample_store
 from loadtest import facts as run_facts
 from loadtest.conclusion import CANCELLED, FINISHED, Conclusion, conclude
 from loadtest.crew_desk import Desk
@@ -64,6 +64,7 @@ async def execute_crew(
         desk.last()
     conclusion = _conclude(order, facts, members, stop)
     publishing.write_files(conclusion, order.out)
+    sample_store.settle(order.out, order.samples_format)
     observer.concluded(conclusion)
     if not conclusion.seen.lost:
         for member in members:

@@ -7,10 +7,18 @@ from dataclasses import replace
 from documents.problem import DocumentError, Problem
 from loadtest.scenario import Scenario
 from loadtest.schedule import Slice
+from schedulers.decision import DecisionPoint
+from schedulers.document import Policy
 
 MOST = 16
 """Workers of one run on one machine."""
 FIXED = "fixed"
+SEES_ALL = {
+    DecisionPoint.ADMISSION: "always",
+    DecisionPoint.ORDERING: "fcfs",
+    DecisionPoint.RETRY: "none",
+}
+"""Decision points whose laws have to see every request, but for the one that asks nothing."""
 
 
 def problems(scenario: Scenario, workers: object) -> list[Problem]:
@@ -22,22 +30,37 @@ def problems(scenario: Scenario, workers: object) -> list[Problem]:
     path = "workers"
     if isinstance(workers, bool) or not isinstance(workers, int) or not 1 <= workers <= MOST:
         return [Problem(path, workers, f"must be a whole number from 1 to {MOST}")]
-    law = scenario.policy.law("concurrency") if scenario.policy else None
-    if workers == 1 or law is None:
+    if workers == 1 or scenario.policy is None:
         return []
+    message = _alone(scenario.policy) or _unshared(scenario, workers)
+    return [Problem(path, workers, message)] if message else []
+
+
+def _alone(policy: Policy) -> str:
+    """Which law has to see every request; nothing where none has."""
+    for point, simple in SEES_ALL.items():
+        law = policy.laws.get(point)
+        if law is not None and law.name != simple:
+            return f"must be 1 with the {point} law {law.name}, which has to see every request"
+    return ""
+
+
+def _unshared(scenario: Scenario, workers: int) -> str:
+    """Why the limit can't be cut into so many shares; nothing where it can, or there is none."""
+    law = scenario.policy.law("concurrency") if scenario.policy else None
+    if law is None:
+        return ""
     if law.name != FIXED:
-        message = (
+        return (
             f"must be 1 with the concurrency law {law.name}, which has to see every answer; "
             f"several workers can share a {FIXED} limit, or none"
         )
-        return [Problem(path, workers, message)]
     if scenario.shadow is not None:
-        return [Problem(path, workers, "must be 1 with a shadow, which has to see every answer")]
+        return "must be 1 with a shadow, which has to see every answer"
     limit, _ = law.bounds()
     if limit < workers:
-        message = f"must be at most {limit}, the policy's limit: each worker holds a share of it"
-        return [Problem(path, workers, message)]
-    return []
+        return f"must be at most {limit}, the policy's limit: each worker holds a share of it"
+    return ""
 
 
 def check(scenario: Scenario, workers: int) -> None:

@@ -100,7 +100,8 @@ def _carried(seen: Sequence[Seen]) -> Carried | None:
             unstamped=sum(one.unstamped for one in read),
             together=sum(one.together for one in read),
         )
-    return Carried(found[0].transport, sum(one.connections for one in found), late)
+    connections = sum(one.connections for one in found)
+    return Carried(found[0].transport, connections, late, found[0].proxy)
 
 
 def _policy(seen: Sequence[Seen]) -> dict[str, Any]:

@@ -1,9 +1,9 @@
-"""The driver: each request at its intended time, through the policy's limiter, to the engine.
+"""The driver: each request at its intended time, through the policy's door, to the engine.
 
 A failed request is data. Every request that was offered ends in exactly one sample: answered,
-given up by the user (cancelled), still open at the drain deadline (unfinished), or more than a
-second late for a cause of our own (dropped). The driver keeps nothing of a request once its
-sample is handed on.
+refused by the policy (shed), given up by the user (cancelled), still open at the drain deadline
+(unfinished), or more than a second late for a cause of our own (dropped). The driver keeps nothing
+of a request once its sample is handed on.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from engines.answer import Answer
+from engines.outcomes import RETRIED
 from engines.request import CompletionRequest, Timeouts
 from loadtest.behaviour import Behaviour
+from loadtest.door import Door
 from loadtest.inflight import Flight
 from loadtest.pacer import DROP_AFTER, pacer
 from loadtest.runclock import RunClock
@@ -24,7 +26,8 @@ from measurement.outcome import Outcome
 from measurement.sample import Sample
 from measurement.window import WindowFold
 from schedulers.concurrency.base import OutcomeKind
-from schedulers.runtime.limiter import Limiter
+from schedulers.runtime.admission import Shed
+from schedulers.runtime.retrying import Failed, Retrier
 
 KINDS: Mapping[Outcome, OutcomeKind] = {
     Outcome.OK: OutcomeKind.OK,
@@ -59,13 +62,15 @@ class Means:
     """What a driver works with, all handed in."""
 
     client: Client
-    limiter: Limiter | None
-    """None: nothing is held back."""
+    door: Door | None
+    """What the policy holds requests back by; None: nothing."""
     fold: WindowFold
     sink: Callable[[Sample], None]
     clock: RunClock
     timeouts: Timeouts
     behaviour: Behaviour | None = None
+    retrier: Retrier | None = None
+    """The policy's retry law. Where there is one, it decides instead of the clients' behaviour."""
 
 
 class Driver:
@@ -184,44 +189,58 @@ class Driver:
     async def _tried(self, flight: Flight, prompt: str) -> Sample:
         """One attempt, or as many as its client makes before the drain deadline."""
         flight.handed_at = self._now()
-        behaviour = self._means.behaviour
+        retrier, wait = self._means.retrier, None
+        if retrier is not None and (refused := retrier.offered()) is not None:
+            return flight.shed(self._now(), refused.meaning, None)
         while True:
-            sample = await self._held(flight, prompt)
-            failed = len(flight.attempts) + 1
-            wait = behaviour.again_after(sample, failed) if behaviour else None
+            try:
+                sample = await self._held(flight, prompt)
+            except Shed as shed:  # final: to ask our own admission again is no retry
+                return flight.shed(self._now(), shed.reason.meaning, shed.retry_after_s)
+            wait = self._again_after(flight, sample, wait)
             if wait is None or self._now() + wait >= self._deadline:
                 return sample
             flight.failed(sample)
             await asyncio.sleep(wait)
 
+    def _again_after(self, flight: Flight, sample: Sample, before: float | None) -> float | None:
+        """Seconds until it is sent again, by the policy's law, else as its client behaves."""
+        behaviour, retrier = self._means.behaviour, self._means.retrier
+        attempts = len(flight.attempts) + 1
+        if retrier is None:
+            return behaviour.again_after(sample, attempts) if behaviour else None
+        if sample.outcome.success:
+            retrier.succeeded()
+            return None
+        failed = Failed(
+            kind=KINDS.get(sample.outcome, OutcomeKind.FAILED),
+            retry_after=sample.retry_after,
+            safe=sample.outcome in RETRIED and not flight.chunks,
+        )
+        return retrier.again_after(
+            failed, attempts, previous_wait=before, deadline_at=self._deadline
+        )
+
     async def _held(self, flight: Flight, prompt: str) -> Sample:
-        """Through the limiter, which learns how the attempt ended."""
-        limiter = self._means.limiter
-        if limiter is None:
+        """Through the policy's door, whose laws learn how the attempt ended."""
+        door = self._means.door
+        if door is None:
             flight.admitted_at = flight.handed_at
             return await self._send(flight, prompt)
-        permit = await limiter.acquire()
+        entry = await door.enter(flight.job, len(flight.attempts) + 1)
         if flight.admitted_at is None:
             flight.admitted_at = self._now()
         kind, sample = OutcomeKind.CANCELLED, None
 
         def on_first(ttft: float) -> None:
-            limiter.first_token(permit, ttft)
+            door.first_token(entry, ttft)
 
         try:
             sample = await self._send(flight, prompt, on_first)
             kind = KINDS.get(sample.outcome, OutcomeKind.FAILED)
             return sample
         finally:
-            limiter.release(
-                permit,
-                outcome_kind=kind,
-                latency=sample.service_e2e if sample else None,
-                ttft=sample.service_ttft if sample else None,
-                prompt_tokens=sample.prompt_tokens if sample else None,
-                output_tokens=sample.output_tokens if sample else None,
-                retry_after=sample.retry_after if sample else None,
-            )
+            door.leave(entry, kind, sample)
 
     async def _send(
         self, flight: Flight, prompt: str, on_first: Callable[[float], None] | None = None

@@ -19,27 +19,31 @@ from typing import Any, Protocol
 
 from engines.client import EngineClient
 from engines.egress import EgressRules
+from engines.readings import reading
 from engines.request import Timeouts
 from engines.signals.base import EngineSignals
 from engines.signals_feed import SignalsFeed
 from engines.target import Target
 from engines.transport.kernel_clock import Offset
 from loadtest import facts as run_facts
-from loadtest import publishing, transports
+from loadtest import publishing, sample_store, transports
 from loadtest.behaviour import Behaviour
 from loadtest.conclusion import CANCELLED, FINISHED, Carried, Conclusion, Seen, conclude
 from loadtest.driver import Driver, Means
+from loadtest.enforcing import Enforcing, Surroundings
 from loadtest.facts import Facts
 from loadtest.loopwatch import LoopWatch
 from loadtest.news import News, Newsroom
 from loadtest.recorder import Recorder, read_samples, read_windows
+from loadtest.roster import Known
 from loadtest.runclock import RunClock
 from loadtest.scenario import Limits, Scenario
 from loadtest.schedule import WHOLE, Slice
 from loadtest.shadowing import shadowing
 from loadtest.version import version
 from measurement.window import WindowFold
-from schedulers.runtime.limiter import Limiter
+from schedulers.decision import Decision, DecisionPoint
+from schedulers.signals import Signals
 
 LEAD = 0.25
 """Seconds between everything being ready and the schedule's start."""
@@ -87,6 +91,8 @@ class Order:
     """A common start for workers on several machines; None starts as soon as all is ready."""
     barrier: Callable[[], Awaitable[Start]] | None = None
     """Waited for when all is ready: a common start for the workers of one machine."""
+    samples_format: str = sample_store.JSONL
+    """How the samples are kept once the run is over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +113,7 @@ async def execute(order: Order, observer: Observer, stop: asyncio.Event) -> Conc
     samples = list(read_samples(order.out))
     conclusion = conclude(samples, order.scenario, found.facts, found.seen, found.status)
     publishing.write_files(conclusion, order.out)
+    sample_store.settle(order.out, order.samples_format)
     observer.concluded(conclusion)
     return conclusion
 
@@ -123,11 +130,14 @@ async def measure(order: Order, observer: Observer, stop: asyncio.Event) -> Meas
         with Recorder(order.out, shadow=scenario.shadow is not None) as recorder:
             run = _Run(order, client, recorder)
             feed = SignalsFeed(target, order.rules, clock=time.monotonic, on_signals=run.on_signals)
+            run.feed = feed
             # One of several workers asks the engine for its signals; the others would only load it.
             asks = order.part.number == 0
             async with _beside(feed.run() if asks else asyncio.sleep(0)):
                 await run.drive(observer, stop, feed)
-        seen = run.seen(feed, Carried(name, transport.dialled, transport.receive_lag()))
+        proxy = order.rules.proxy.url if order.rules.proxy else None
+        carried = Carried(name, transport.dialled, transport.receive_lag(), proxy)
+        seen = run.seen(feed, carried)
     finally:
         await transport.close()
     status = CANCELLED if run.driver.cancelled else FINISHED
@@ -147,17 +157,21 @@ class _Run:
         self._salt = scenario.prompt_salt or secrets.token_hex(8)
         self._schedule = run_facts.make_schedule(scenario, salt=self._salt, part=order.part)
         self._shadowing = shadowing(scenario, recorder, self._fold)
-        self._limiter = self._make_limiter()
+        self.feed: SignalsFeed | None = None
+        """Set before the start, where the engine is asked what it says of itself."""
+        self._enforcing = self._enforce()
         shadow_news = self._shadowing.news if self._shadowing else None
         self._newsroom = Newsroom(scenario, recorder, self._gauges, shadow_news)
+        enforcing = self._enforcing
         means = Means(
             client,
-            self._limiter,
+            enforcing.door if enforcing else None,
             self._fold,
             self._newsroom.sample,
             self._clock,
             timeouts_of(scenario.timeouts),
             Behaviour(self._schedule, scenario.retries, scenario.cancellations),
+            enforcing.retrier if enforcing else None,
         )
         self.driver = Driver(self._schedule, means, drain=scenario.drain_s)
         self._cpu = 0.0
@@ -188,7 +202,6 @@ class _Run:
 
     def seen(self, feed: SignalsFeed, carried: Carried) -> Seen:
         """What the client noticed of itself."""
-        limiter = self._limiter
         return Seen(
             windows=read_windows(self._order.out),
             stopped_at=self.driver.closed_at,
@@ -196,22 +209,17 @@ class _Run:
             loop_lag=self._watch.lag.freeze(),
             cpu_share=self._cpu / self._wall if self._wall else None,
             carried=carried,
-            policy={
-                "decisions": limiter.decisions,
-                "deciding_seconds": limiter.deciding_seconds,
-                "steps": limiter.steps,
-            }
-            if limiter
-            else {},
+            policy=self._enforcing.told() if self._enforcing else {},
             shadow=self._shadowing.cell.report if self._shadowing else None,
             signals={"supported": feed.supported, "missed": feed.missed, "reason": feed.reason},
         )
 
     def _gauges(self) -> dict[str, Any]:
-        limiter = self._limiter
+        enforcing = self._enforcing
+        limiter = enforcing.limiter if enforcing else None
         return {
             "in_flight": self.driver.in_flight,
-            "waiting": limiter.waiting if limiter else 0,
+            "waiting": enforcing.waiting if enforcing else 0,
             "limit": limiter.limit if limiter else None,
         }
 
@@ -227,8 +235,8 @@ class _Run:
         self._clock.origin = start.monotonic
         self.facts = self._facts(start.unix)
         run_facts.write(self._order.out, self._order.scenario, self.facts)
-        if self._limiter is not None:
-            self._fold.limit(0.0, self._limiter.limit)
+        if self._enforcing is not None and self._enforcing.limiter is not None:
+            self._fold.limit(0.0, self._enforcing.limiter.limit)
         if self._shadowing is not None:
             self._shadowing.begin()
 
@@ -237,23 +245,29 @@ class _Run:
         scheduled = self._schedule.offered
         return Facts(at_unix, version(), scheduled, self._salt, part.number, part.of)
 
-    def _make_limiter(self) -> Limiter | None:
-        policy = self._order.scenario.policy
-        law = policy.law("concurrency") if policy else None
-        if law is None:
+    def _enforce(self) -> Enforcing | None:
+        scenario = self._order.scenario
+        if scenario.policy is None:
             return None
-        return Limiter(
-            law,
-            self._clock,
-            cost_clock=time.perf_counter,
-            on_decision=self._on_decision,
+        around = Surroundings(
+            clock=self._clock,
+            known=Known(scenario.tenants, scenario.slo),
+            keep=self._on_decision,
+            signals=self._signals,
             observers=(self._shadowing.cell,) if self._shadowing else (),
+            seed=scenario.seed,
         )
+        return Enforcing(scenario.policy, around)
 
-    def _on_decision(self, decision: Any) -> None:
+    def _signals(self) -> Signals | None:
+        """The engine's last reading, for laws that ask."""
+        return None if self.feed is None else reading(self.feed, self._clock.since)
+
+    def _on_decision(self, decision: Decision) -> None:
         self._recorder.decision(decision)
         self._newsroom.decision(decision)
-        self._fold.limit(max(0.0, decision.at), int(decision.after))
+        if decision.point is DecisionPoint.CONCURRENCY:
+            self._fold.limit(max(0.0, decision.at), int(decision.after))
 
 
 def timeouts_of(limits: Limits) -> Timeouts:

@@ -68,6 +68,10 @@ class Flight:
             return last
         return replace(last, sent_at=self.sent_at, attempts=tuple(self.attempts))
 
+    def shed(self, at: float, error: str, retry_after: float | None) -> Sample:
+        """The sample of a request that the policy itself refused."""
+        return replace(self.given_up(Outcome.SHED, at), retry_after=retry_after, error=error)
+
     def given_up(self, outcome: Outcome, at: float) -> Sample:
         """The sample of a request that got no answer: only what was received counts."""
         some = self.chunks > 0

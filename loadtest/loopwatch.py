@@ -1,6 +1,8 @@
 """How late the event loop runs its timers: a client that lags reads an engine as slow.
 
 CPU use alone does not show it. A ticker of its own measures, so nothing rides on the load path.
+A stall keeps the ticks that fall into it from being taken: each counts as late as it would have
+been, or a client that stood still for a second in a minute would look late once in 3,000 times.
 """
 
 from __future__ import annotations
@@ -31,5 +33,9 @@ class LoopWatch:
             self._timer.cancel()
 
     def _tick(self) -> None:
-        self.lag.record(max(0.0, self._clock() - self._due))
+        late = max(0.0, self._clock() - self._due)
+        while late >= _TICK:
+            self.lag.record(late)
+            late -= _TICK
+        self.lag.record(late)
         self.start()

@@ -47,7 +47,11 @@ def _carried(carried: Carried | None) -> dict[str, Any] | None:
     if carried is None:
         return None
     receive = carried.receive
-    said = {"transport": carried.transport, "connections": carried.connections}
+    said = {
+        "transport": carried.transport,
+        "connections": carried.connections,
+        "proxy": carried.proxy,
+    }
     if receive is None:
         return {**said, "receive": None}
     clock = {"offset_error": receive.offset_error, "steps": receive.steps}
@@ -65,4 +69,4 @@ def _carried_from(given: Mapping[str, Any] | None) -> Carried | None:
     receive = given["receive"]
     if receive is not None:
         receive = ReceiveLag(**{**receive, "lag": Histogram.from_json(receive["lag"])})
-    return Carried(given["transport"], given["connections"], receive)
+    return Carried(given["transport"], given["connections"], receive, given["proxy"])

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -25,10 +26,12 @@ from measurement.live import Live
 from measurement.sample import Sample
 from measurement.verdict import Verdict
 from measurement.window import Window, WindowFold
-from schedulers.decision import Decision
+from schedulers.decision import Decision, DecisionPoint
 
 _AFTER = 0.02
 """Seconds past the full second: what happened just before its end is in by then."""
+_TOLD = 20
+"""Decisions of each point but concurrency that one news tells; the trace's file has them all."""
 _IDLE = 20.0
 """Sums are made anew after this many times what they cost."""
 
@@ -91,6 +94,7 @@ class Newsroom:
         self._gauges = gauges
         self._shadow = shadow
         self._decisions: list[Decision] = []
+        self._told = Counter[DecisionPoint]()
         self._first_errors: dict[str, str] = {}
         self._desk = ThreadPoolExecutor(1, thread_name_prefix="news")
         self._sums = Sums(self._live)
@@ -108,7 +112,12 @@ class Newsroom:
         self._desk.shutdown()
 
     def decision(self, decision: Decision) -> None:
-        """A law decided; told with the next news."""
+        """A law decided; told with the next news, if it changed anything."""
+        point = decision.point
+        if point is not DecisionPoint.CONCURRENCY:
+            if decision.before == decision.after or self._told[point] >= _TOLD:
+                return
+            self._told[point] += 1
         self._decisions.append(decision)
 
     def sample(self, sample: Sample) -> None:
@@ -144,6 +153,7 @@ class Newsroom:
         shadow = self._shadow() if self._shadow else None
         self._recorder.flush()
         decisions, self._decisions = tuple(self._decisions), []
+        self._told.clear()
         gauges = {**self._gauges(), "first_errors": dict(self._first_errors)}
         missing = feed.stale if feed.supported else None
         return _Caught(at, tuple(windows), decisions, gauges, missing, shadow)

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, Self
 
 import msgspec
 
+from loadtest import sample_parquet
 from measurement.sample import Sample
 from measurement.sample_json import to_dict
 from measurement.window import Window
@@ -24,6 +25,7 @@ from schedulers.runtime.shadow import ShadowReport
 
 SCENARIO = "scenario.json"
 SAMPLES = "samples.jsonl"
+PARQUET = "samples.parquet"
 WINDOWS = "windows.jsonl"
 TRACE = "trace.jsonl"
 SHADOW = "shadow.jsonl"
@@ -54,7 +56,9 @@ class _Lines:
 
     def flush(self) -> None:
         if self._waiting:
-            self._file.write(b"\n".join(self._waiting) + b"\n")
+            block = memoryview(b"\n".join(self._waiting) + b"\n")
+            while block:  # a disk that is nearly full takes part of it and says so only here
+                block = block[self._file.write(block) :]
             self._waiting.clear()
             self._bytes = 0
 
@@ -137,7 +141,13 @@ def parts(out: Path) -> list[Path]:
 
 
 def read_samples(out: Path, broken: Broken | None = None) -> Iterator[Sample]:
-    """Every whole sample in a run's directory, one at a time."""
+    """Every whole sample in a run's directory, one at a time.
+
+    DocumentError where they are kept as Parquet alone and pyarrow is missing.
+    """
+    if not (out / SAMPLES).exists() and (out / PARQUET).exists():
+        yield from sample_parquet.read(out / PARQUET)
+        return
     for line in _whole_lines(out / SAMPLES):
         try:
             sample = _decode(line)

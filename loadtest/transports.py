@@ -7,7 +7,6 @@ from urllib.parse import urlsplit
 from documents.problem import Problem
 from engines.egress import EgressRules
 from engines.transport import kernel_clock
-from engines.transport.aiohttp_stream import AiohttpTransport
 from engines.transport.base import MeasuringTransport
 from engines.transport.httptools_stream import HttptoolsTransport
 from engines.transport.kernel_clock import KernelClock
@@ -39,5 +38,8 @@ def chosen(asked: str, base_url: str) -> str:
 def make(name: str, rules: EgressRules) -> MeasuringTransport:
     """A chosen transport."""
     if name == AIOHTTP:
+        # aiohttp takes a quarter of a second to import: only who asks for it waits for it.
+        from engines.transport.aiohttp_stream import AiohttpTransport  # noqa: PLC0415
+
         return AiohttpTransport(rules)
     return HttptoolsTransport(rules, kernel_clock=KernelClock() if name == KERNEL else None)

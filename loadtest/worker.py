@@ -24,7 +24,8 @@ import msgspec
 
 from documents.problem import DocumentError, Problem
 from engines.egress import EgressDenied, EgressRules
-from loadtest import measured_json
+from engines.proxy import Proxy
+from loadtest import measured_json, sample_store
 from loadtest.conclusion import CANCELLED, Conclusion
 from loadtest.crew import execute_crew
 from loadtest.eventloop import run_fast
@@ -161,6 +162,7 @@ async def _status(
         return (await execute(order, telling, stop)).status
     egress = ["--egress", args.egress]
     egress += [word for network in args.allow for word in ("--allow", str(network))]
+    egress += ["--proxy", args.proxy] if args.proxy is not None else []
     return (await execute_crew(order, args.workers, egress, telling, stop)).status
 
 
@@ -222,9 +224,22 @@ def _order(args: argparse.Namespace) -> Order:
         problem = Problem("scenario", str(args.scenario), f"can't be read: {error}")
         raise DocumentError([problem]) from None
     args.out.mkdir(parents=True, exist_ok=True)
-    rules = replace(_RULES[args.egress], allow=(*_RULES[args.egress].allow, *args.allow))
+    rules = replace(
+        _RULES[args.egress],
+        allow=(*_RULES[args.egress].allow, *args.allow),
+        proxy=None if args.proxy is None else Proxy.parse(args.proxy),
+    )
     key = os.environ.get("HEADWAY_API_KEY", "")
-    return Order(Scenario.parse(given), args.out, rules, key, args.slice, args.start_at)
+    sample_store.check(args.samples_format)
+    return Order(
+        Scenario.parse(given),
+        args.out,
+        rules,
+        key,
+        args.slice,
+        args.start_at,
+        samples_format=args.samples_format,
+    )
 
 
 def _error(lines: Lines, word: str, message: str, **more: Any) -> int:
@@ -241,6 +256,8 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument(
         "--allow", type=ipaddress.ip_network, action="append", default=[], metavar="NETWORK"
     )
+    parser.add_argument("--proxy", metavar="URL", help="what every request goes through")
+    parser.add_argument("--samples-format", default=sample_store.JSONL)
     parser.add_argument("--slice", type=Slice.parse, default=WHOLE, metavar="K/N")
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="lead so many workers")
     parser.add_argument("--profile", metavar="NAME", help="play it through the engine model")

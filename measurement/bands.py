@@ -11,7 +11,7 @@ from measurement.proportion import Share
 from measurement.quantiles import Quantiles
 from measurement.sample import Sample
 from measurement.slo import Slo
-from measurement.tally import Tally
+from measurement.tally import Tallies
 
 USUAL = (256, 1_024, 4_096)
 """Edges in prompt tokens where the SLO has no bands."""
@@ -47,14 +47,17 @@ class BandRow:
         }
 
 
-def rows(samples: Sequence[Sample], slo: Slo | None) -> tuple[BandRow, ...]:
+def rows(
+    samples: Sequence[Sample], slo: Slo | None, tallies: Tallies | None = None
+) -> tuple[BandRow, ...]:
     """A row for each band in which something was offered, shortest first, unknown lengths last."""
     own = sorted({band.prompt_tokens_over for band in slo.bands} - {0}) if slo else []
     edges = [0, *(own or USUAL)]
     bounds: list[tuple[int | None, int | None]] = [*pairwise(edges), (edges[-1], None)]
     bounds.append((None, None))
     found = [(over, up_to, _inside(samples, over, up_to)) for over, up_to in bounds]
-    return tuple(_row(over, up_to, rows, slo) for over, up_to, rows in found if rows)
+    tallies = tallies or Tallies(slo)
+    return tuple(_row(over, up_to, rows, tallies) for over, up_to, rows in found if rows)
 
 
 def _inside(samples: Sequence[Sample], over: int | None, up_to: int | None) -> list[Sample]:
@@ -70,14 +73,14 @@ def _inside(samples: Sequence[Sample], over: int | None, up_to: int | None) -> l
 
 
 def _row(
-    over: int | None, up_to: int | None, samples: Sequence[Sample], slo: Slo | None
+    over: int | None, up_to: int | None, samples: Sequence[Sample], tallies: Tallies
 ) -> BandRow:
     good = [sample for sample in samples if sample.outcome.success]
     return BandRow(
         over=over,
         up_to=up_to,
         offered=len(samples),
-        joint=Tally.of_samples(samples, slo).joint,
+        joint=tallies.of(samples).joint,
         ttft_ms=Quantiles.of([s.ttft for s in good if s.ttft is not None], scale=1e3),
         tpot_ms=Quantiles.of([s.tpot for s in good if s.tpot is not None], scale=1e3),
         e2e_ms=Quantiles.of([s.e2e for s in good if s.e2e is not None], scale=1e3),

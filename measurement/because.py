@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from measurement.objective_verdict import FAIL, INVALID, PASS, ObjectiveVerdict
 from measurement.tally import Tally
 from measurement.validity import Validity
@@ -44,6 +46,39 @@ def sentence(row: ObjectiveVerdict, tally: Tally) -> str:
         return f"Fails because {fact}, and the {relation}."
     relation = f"one-sided 95 % bounds, {lower} and {upper}, lie on both sides of the target"
     return f"Inconclusive because {fact}, and the {relation} of {target}; {_more(row)}."
+
+
+def reasons_of(rows: Sequence[ObjectiveVerdict], tally: Tally) -> tuple[str, ...]:
+    """The first in the verdict's own sentence, the others in what is different of them."""
+    if not rows:
+        return ()
+    told = [sentence(rows[0], tally)]
+    if not rows[0].n:
+        return (told[0],)
+    groups: dict[tuple[object, ...], list[ObjectiveVerdict]] = {}
+    for row in rows[1:]:
+        if not row.measured:
+            told.append(sentence(row, tally))
+            continue
+        groups.setdefault(_numbers(row), []).append(row)
+    for key, found in groups.items():
+        labels = " and ".join(row.label for row in found)
+        same = key == _numbers(rows[0])
+        told.append(f"The same is so of {labels}." if same else _beside(found[0], labels))
+    return tuple(told)
+
+
+def _numbers(row: ObjectiveVerdict) -> tuple[object, ...]:
+    """All that a sentence says of it but its name."""
+    return (row.outcome, row.attainment, row.lower, row.upper, row.target, row.needed)
+
+
+def _beside(row: ObjectiveVerdict, labels: str) -> str:
+    share, lower, upper, target = percents(row.attainment or 0.0, row.lower, row.upper, row.target)
+    if row.outcome == FAIL:
+        return f"Of {labels} alone: {share}, at most {upper}, where {target} must."
+    more = f"; {_more(row)}" if row.needed is None else f"; about {row.needed:,} more"
+    return f"Of {labels} alone: {share}, {lower} to {upper}, where {target} must{more}."
 
 
 def left_out(tally: Tally) -> tuple[str, ...]:

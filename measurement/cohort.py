@@ -199,6 +199,16 @@ class CohortBuilder:
             **{name: builder.freeze() for name, builder in self._histograms.items()},
         )
 
+    def pack(self) -> None:
+        """Hold the histograms in little memory, until ``unpack``."""
+        for builder in self._histograms.values():
+            builder.pack()
+
+    def unpack(self) -> None:
+        """Be ready to take more."""
+        for builder in self._histograms.values():
+            builder.unpack()
+
     def _tenant(self, name: str) -> dict[str, int]:
         row = self._tenants.get(name)
         if row is None:

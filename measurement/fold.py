@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from array import array
+from collections.abc import Callable, Iterable, Iterator
 
 from measurement.cohort import CohortBuilder
 from measurement.events import MICRO, Events
@@ -20,6 +21,34 @@ class Setting:
         self.at = -math.inf
 
 
+class Changes:
+    """Steps of the count in flight: 16 bytes each, as they are kept as long as their window."""
+
+    __slots__ = ("_at", "_delta")
+
+    def __init__(self) -> None:
+        self._at = array("d")
+        self._delta = array("q")
+
+    def add(self, at: float, delta: int) -> None:
+        """The count changed by ``delta``; in any order of time."""
+        self._at.append(at)
+        self._delta.append(delta)
+
+    def __bool__(self) -> bool:
+        return bool(self._at)
+
+    def __iter__(self) -> Iterator[tuple[float, int]]:
+        """In order of time; those of one instant in the order in which they were added."""
+        order = sorted(range(len(self._at)), key=self._at.__getitem__)
+        return ((self._at[place], self._delta[place]) for place in order)
+
+    @property
+    def total(self) -> int:
+        """All of them together."""
+        return sum(self._delta)
+
+
 class Building:
     """One window in the making."""
 
@@ -31,6 +60,7 @@ class Building:
         "dirty",
         "level_before",
         "limit",
+        "packed",
         "revision",
         "sent",
         "shadow_limit",
@@ -42,11 +72,12 @@ class Building:
     def __init__(self) -> None:
         self.dirty = True
         self.closed = False
+        self.packed = False
         self.revision = 0
         self.sent = 0
         self.tokens = 0
         self.completed: dict[Outcome, int] = {}
-        self.changes: list[tuple[float, int]] = []
+        self.changes = Changes()
         self.level_before: int | None = None
         self.limit = Setting()
         self.shadow_limit = Setting()
@@ -58,6 +89,16 @@ class Building:
     def settled(self) -> bool:
         """Given out as it is, with nothing left to wait for."""
         return self.closed and not self.dirty and not self.cohort.pending
+
+    def pack(self) -> None:
+        """Settled, it is kept for what may still come late: in as little memory as that needs."""
+        self.cohort.pack()
+        self.packed = True
+
+    def unpack(self) -> None:
+        """It is about to change after all."""
+        self.cohort.unpack()
+        self.packed = False
 
     def complete(self, outcome: Outcome) -> None:
         """Count a request that ended in this window."""
@@ -83,7 +124,7 @@ class Building:
             return {}
         level = highest = self.level_before
         area = level * (end - start)
-        for at, delta in sorted(self.changes, key=lambda change: change[0]):
+        for at, delta in self.changes:
             level += delta
             highest = max(highest, level)
             area += delta * (end - round(at * MICRO))
@@ -110,7 +151,7 @@ class Level:
         """The count becomes ``n``: a step at ``at``, whatever was reported before it."""
         delta = n - self._count
         self._count = n
-        window.changes.append((at, delta))
+        window.changes.add(at, delta)
         if not window.closed:
             return
         window.level_before = window.level_before or 0
@@ -123,7 +164,7 @@ class Level:
         """The window's time is over: what holds at its start is known, and carries on."""
         self._known = self._known or bool(window.changes)
         window.level_before = self._count_at_close if self._known else None
-        self._count_at_close += sum(delta for _, delta in window.changes)
+        self._count_at_close += window.changes.total
         self.limit.close(window)
         self.shadow_limit.close(window)
         window.closed = True

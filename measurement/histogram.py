@@ -8,6 +8,7 @@ what is over 1 h counts as 1 h. Merging adds counts, so it is exact, in any orde
 from __future__ import annotations
 
 import math
+from array import array
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -56,9 +57,23 @@ def middle_of(bucket: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """Counts by bucket, in order of bucket."""
+    """Counts by bucket, in order of bucket: 12 bytes each, as a long run keeps many of them."""
 
-    buckets: tuple[tuple[int, int], ...] = ()
+    _index: bytes = b""
+    _count: bytes = b""
+
+    @classmethod
+    def of_buckets(cls, buckets: Iterable[tuple[int, int]]) -> Histogram:
+        """From pairs of bucket number and count, in any order, each bucket once."""
+        pairs = sorted(buckets)
+        index, count = array("i", (pair[0] for pair in pairs)), array("q")
+        count.extend(pair[1] for pair in pairs)
+        return cls(index.tobytes(), count.tobytes())
+
+    @property
+    def buckets(self) -> tuple[tuple[int, int], ...]:
+        """Pairs of bucket number and count, in order of bucket."""
+        return tuple(zip(array("i", self._index), array("q", self._count), strict=True))
 
     @classmethod
     def of(cls, values: Iterable[float]) -> Histogram:
@@ -68,7 +83,7 @@ class Histogram:
     @property
     def count(self) -> int:
         """How many values were recorded."""
-        return sum(count for _, count in self.buckets)
+        return sum(array("q", self._count))
 
     def merge(self, other: Histogram) -> Histogram:
         """Both together."""
@@ -80,22 +95,27 @@ class Histogram:
 
     def percentiles(self, percents: Sequence[float]) -> list[float | None]:
         """Several at once, in one pass."""
-        reached = list(accumulate(count for _, count in self.buckets))
+        index, reached = array("i", self._index), list(accumulate(array("q", self._count)))
         n = reached[-1] if reached else 0
         places = [bisect_left(reached, rank(n, percent)) for percent in percents]
-        return [middle_of(self.buckets[place][0]) if n else None for place in places]
+        return [middle_of(index[place]) if n else None for place in places]
 
     def to_json(self) -> dict[str, list[int]]:
         """Two lists of one length: bucket numbers, and counts."""
         return {
-            "index": [bucket for bucket, _ in self.buckets],
-            "count": [count for _, count in self.buckets],
+            "index": array("i", self._index).tolist(),
+            "count": array("q", self._count).tolist(),
         }
 
     @classmethod
     def from_json(cls, given: Mapping[str, Any]) -> Histogram:
         """What ``to_json`` wrote."""
-        return cls(tuple(zip(given["index"], given["count"], strict=True)))
+        if len(given["index"]) != len(given["count"]):
+            raise ValueError("a histogram's lists of buckets and counts differ in length")
+        try:
+            return cls(array("i", given["index"]).tobytes(), array("q", given["count"]).tobytes())
+        except OverflowError as error:
+            raise ValueError(f"a histogram's bucket or count is out of range: {error}") from None
 
 
 EMPTY = Histogram()
@@ -107,16 +127,17 @@ def merge_all(histograms: Iterable[Histogram]) -> Histogram:
     for histogram in histograms:
         for bucket, count in histogram.buckets:
             total[bucket] += count
-    return Histogram(tuple(sorted(total.items())))
+    return Histogram.of_buckets(total.items())
 
 
 class HistogramBuilder:
     """Where values are recorded, one by one; ``freeze`` gives the value to keep."""
 
-    __slots__ = ("_counts",)
+    __slots__ = ("_counts", "_packed")
 
     def __init__(self) -> None:
         self._counts: dict[int, int] = {}
+        self._packed: Histogram | None = None
 
     @classmethod
     def of(cls, values: Iterable[float]) -> HistogramBuilder:
@@ -139,4 +160,17 @@ class HistogramBuilder:
 
     def freeze(self) -> Histogram:
         """The histogram so far."""
-        return Histogram(tuple(sorted(self._counts.items())))
+        if self._packed is not None:
+            return self._packed
+        return Histogram.of_buckets(self._counts.items())
+
+    def pack(self) -> None:
+        """Hold what was recorded in a tenth of the memory. Unpack it before recording more."""
+        self._packed = self.freeze()
+        self._counts = {}
+
+    def unpack(self) -> None:
+        """Be ready to record again."""
+        if self._packed is not None:
+            self._counts = dict(self._packed.buckets)
+            self._packed = None

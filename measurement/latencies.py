@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -71,6 +72,9 @@ def _pooled_gaps(samples: Sequence[Sample]) -> Quantiles:
     gapped = [sample for sample in samples if sample.gaps]
     if not gapped:
         return Quantiles()
+    if all(sample.gap_tokens is None for sample in gapped):
+        pooled = chain.from_iterable(sample.gaps for sample in gapped)
+        return Quantiles.of(np.fromiter(pooled, dtype=np.float64), scale=1e3)
     gaps = np.concatenate([sample.token_gaps for sample in gapped])
     weights = np.concatenate([sample.gap_weights for sample in gapped])
     return Quantiles.of(gaps, scale=1e3, weights=weights)

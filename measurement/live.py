@@ -85,7 +85,7 @@ class Live:
     def histogram(self, name: str) -> Histogram:
         """The merged histogram of ``ttft``, ``tpot``, ``itl``, ``e2e`` or ``send_lag``."""
         buckets = self._buckets[name].items()
-        return Histogram(tuple(sorted(bucket for bucket in buckets if bucket[1])))
+        return Histogram.of_buckets(bucket for bucket in buckets if bucket[1])
 
     def verdict(self, validity: Validity | None = None) -> Verdict:
         """The verdict on what is resolved so far, by the rule of the final one."""

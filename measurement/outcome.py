@@ -42,7 +42,7 @@ class Outcome(StrEnum):
     @property
     def success(self) -> bool:
         """Whether the caller got the answer that was asked for."""
-        return self in (Outcome.OK, Outcome.TRUNCATED)
+        return self is Outcome.OK or self is Outcome.TRUNCATED
 
 
 class TokenSource(StrEnum):

@@ -13,7 +13,7 @@ from measurement.proportion import Share
 from measurement.quantiles import Quantiles
 from measurement.sample import Sample
 from measurement.slo import Slo
-from measurement.tally import Tally
+from measurement.tally import Tallies
 from measurement.token_times import tokens_between
 from measurement.tokens import Tokens
 
@@ -45,10 +45,18 @@ class Part:
     itl_kind: str | None = None
 
     @classmethod
-    def of(cls, samples: Sequence[Sample], slo: Slo | None, *, start: float, end: float) -> Part:
+    def of(
+        cls,
+        samples: Sequence[Sample],
+        slo: Slo | None,
+        *,
+        start: float,
+        end: float,
+        tallies: Tallies | None = None,
+    ) -> Part:
         """The part of a whole run's samples; each belongs where its intended start is."""
         own = [sample for sample in samples if sample.intended_at >= start]
-        tally = Tally.of_samples(own, slo)
+        tally = (tallies or Tallies(slo)).of(own)
         return cls(
             start=start,
             end=end,

@@ -46,8 +46,10 @@ class Ordered:
     def of(cls, values: ArrayLike, *, weights: ArrayLike | None = None) -> Ordered:
         """Sort once, ask often."""
         given = np.asarray(values, dtype=np.float64)
+        if weights is None:
+            return cls(np.sort(given), np.arange(1, len(given) + 1, dtype=np.int64))
         order = np.argsort(given, kind="stable")
-        each = np.ones(len(given), np.int64) if weights is None else np.asarray(weights, np.int64)
+        each = np.asarray(weights, np.int64)
         return cls(given[order], np.cumsum(each[order], dtype=np.int64))
 
     @property

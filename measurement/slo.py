@@ -14,6 +14,8 @@ from measurement.sample import Sample
 from measurement.slo_parts import Band, Metadata, Override, table_of
 from measurement.slo_reader import API_VERSION, KIND, read
 
+SECONDS = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0, "w": 604_800.0}
+
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
@@ -76,6 +78,11 @@ class Slo:
     def sha256(self) -> str:
         """The hash that names this version."""
         return sha256(self.to_document())
+
+    @property
+    def period_s(self) -> float:
+        """The window's length: what the error budget is counted over."""
+        return float(self.window[:-1]) * SECONDS[self.window[-1]]
 
     def target_of(self, objective: Objective) -> float:
         """The objective's own target, or the SLO's."""

@@ -18,6 +18,7 @@ from measurement.run_budget import RunBudget
 from measurement.sample import Sample
 from measurement.slo import Slo
 from measurement.steady import Steady
+from measurement.tally import Tallies, Tally
 from measurement.tenants import TenantRow, fairness, rows, worst
 
 
@@ -36,6 +37,8 @@ class Summary:
     budget: RunBudget | None
     warm_up: float
     duration: float
+    tally: Tally
+    """Of the steady part: what the verdict is made from."""
     detected: Steady | None = None
     """Where the run became steady by itself, whatever was cut."""
     automatic: bool = False
@@ -90,10 +93,13 @@ def summarise(
     driver's own mean in flight over the steady part, for Little's law; ``weights`` are tenants'.
     """
     ordered = sorted(samples, key=lambda sample: (sample.intended_at, sample.index))
-    whole = Part.of(ordered, slo, start=0.0, end=duration)
-    steady = Part.of(ordered, slo, start=warm_up, end=duration) if warm_up else whole
+    tallies = Tallies(slo)
+    whole = Part.of(ordered, slo, start=0.0, end=duration, tallies=tallies)
+    steady = whole
+    if warm_up:
+        steady = Part.of(ordered, slo, start=warm_up, end=duration, tallies=tallies)
     kept = steady_samples(ordered, warm_up)
-    found = rows(kept, slo)
+    found = rows(kept, slo, tallies)
     return Summary(
         steady=steady,
         whole=whole,
@@ -102,10 +108,11 @@ def summarise(
         fairness=fairness(found, weights),
         little=check_little(ordered, start=warm_up, end=duration, counted=counted_in_flight),
         moments=Moments.of(kept),
-        bands=band_rows(kept, slo),
+        bands=band_rows(kept, slo, tallies),
         budget=RunBudget.of(steady.joint, slo.target) if slo else None,
         warm_up=warm_up,
         duration=duration,
+        tally=tallies.of(kept),
     )
 
 

@@ -6,6 +6,7 @@ end are the same arithmetic on the same fold.
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -85,6 +86,24 @@ class Tally:
 
     def _share(self, hits: Sequence[int]) -> Share:
         return Share(sum(hits), sum(self.judged), effective_n(self.judged, hits))
+
+
+class Tallies:
+    """Tallies of parts of one run under one SLO. A part that holds the same samples in the same
+    order as another, as the only tenant's does, is counted once."""
+
+    def __init__(self, slo: Slo | None) -> None:
+        self._slo = slo
+        self._known: list[tuple[Sequence[Sample], Tally]] = []
+
+    def of(self, samples: Sequence[Sample]) -> Tally:
+        """The samples' tally."""
+        for known, tally in self._known:
+            if len(known) == len(samples) and all(map(operator.is_, known, samples)):
+                return tally
+        tally = Tally.of_samples(samples, self._slo)
+        self._known.append((samples, tally))
+        return tally
 
 
 def cohorts_of(samples: Iterable[Sample], slo: Slo | None, *, width: float = 1.0) -> list[Cohort]:

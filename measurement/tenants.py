@@ -11,7 +11,7 @@ from measurement.proportion import Share
 from measurement.quantiles import Quantiles
 from measurement.sample import Sample
 from measurement.slo import Slo
-from measurement.tally import Tally
+from measurement.tally import Tallies
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +49,19 @@ class TenantRow:
         }
 
 
-def rows(samples: Sequence[Sample], slo: Slo | None) -> tuple[TenantRow, ...]:
+def rows(
+    samples: Sequence[Sample], slo: Slo | None, tallies: Tallies | None = None
+) -> tuple[TenantRow, ...]:
     """A row for each tenant, in order of name."""
     total = sum(sample.output_tokens or 0 for sample in samples)
     by_tenant: dict[str, list[Sample]] = {}
     for sample in samples:
         by_tenant.setdefault(sample.tenant, []).append(sample)
-    return tuple(_row(name, own, slo, total) for name, own in sorted(by_tenant.items()))
+    tallies = tallies or Tallies(slo)
+    return tuple(
+        _row(name, own, None if slo is None else slo.target_for(name), total, tallies)
+        for name, own in sorted(by_tenant.items())
+    )
 
 
 def worst(found: Sequence[TenantRow]) -> TenantRow | None:
@@ -81,14 +87,16 @@ def fairness(
     }
 
 
-def _row(name: str, own: Sequence[Sample], slo: Slo | None, total: int) -> TenantRow:
+def _row(
+    name: str, own: Sequence[Sample], target: float | None, total: int, tallies: Tallies
+) -> TenantRow:
     successes = [sample for sample in own if sample.outcome.success]
     tokens = sum(sample.output_tokens or 0 for sample in own)
     return TenantRow(
         tenant=name,
         offered=len(own),
-        joint=Tally.of_samples(own, slo).joint,
-        target=None if slo is None else slo.target_for(name),
+        joint=tallies.of(own).joint,
+        target=target,
         ttft_ms=Quantiles.of([s.ttft for s in successes if s.ttft is not None], scale=1e3),
         tpot_ms=Quantiles.of([s.tpot for s in successes if s.tpot is not None], scale=1e3),
         shed=sum(sample.outcome is Outcome.SHED for sample in own),

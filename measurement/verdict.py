@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from measurement.because import because, left_out, sentence
+from measurement.because import because, left_out, reasons_of
 from measurement.objective_verdict import (
     FAIL,
     INCONCLUSIVE,
@@ -158,7 +158,7 @@ def _outcome(rows: tuple[ObjectiveVerdict, ...], joint: Share, validity: Validit
 
 def _reasons(outcome: str, decisive: tuple[ObjectiveVerdict, ...], tally: Tally) -> tuple[str, ...]:
     """Every row that stands in the way of a pass, in a sentence."""
-    return () if outcome == PASS else tuple(sentence(row, tally) for row in decisive)
+    return () if outcome == PASS else reasons_of(decisive, tally)
 
 
 def _most(needed: list[int | None]) -> int | None:

@@ -198,6 +198,8 @@ class WindowFold:
                 self.too_late += 1  # counted here, and thrown away
             else:
                 self._windows[index] = window
+        elif window.packed:
+            window.unpack()
         window.dirty = True
         return window
 
@@ -215,6 +217,8 @@ class WindowFold:
     def _give(self, index: int, window: Building) -> Window:
         window.dirty = False
         window.revision += 1
+        if window.settled:
+            window.pack()
         start = index * self.width
         return Window(
             index=index,

@@ -14,10 +14,13 @@ from documents.fields import describe, parameter
 from documents.parse import build, unknown_keys
 from documents.problem import DocumentError, Problem
 from documents.yaml_text import parse_yaml, to_yaml
+from schedulers.admission.base import AdmissionLaw
 from schedulers.concurrency.base import ConcurrencyLaw
 from schedulers.decision import DecisionPoint
 from schedulers.law import Law
+from schedulers.ordering.base import OrderingLaw
 from schedulers.points import law_class
+from schedulers.retry.base import RetryLaw
 
 __all__ = ["API_VERSION", "KIND", "Metadata", "Policy", "parse_yaml", "to_yaml"]
 
@@ -108,6 +111,16 @@ class Policy:
     def law(
         self, point: Literal["concurrency", DecisionPoint.CONCURRENCY]
     ) -> ConcurrencyLaw[Any] | None: ...
+    @overload
+    def law(
+        self, point: Literal["admission", DecisionPoint.ADMISSION]
+    ) -> AdmissionLaw[Any] | None: ...
+    @overload
+    def law(
+        self, point: Literal["ordering", DecisionPoint.ORDERING]
+    ) -> OrderingLaw[Any] | None: ...
+    @overload
+    def law(self, point: Literal["retry", DecisionPoint.RETRY]) -> RetryLaw[Any] | None: ...
     @overload
     def law(self, point: str) -> Law | None: ...
     def law(self, point: str) -> Any:

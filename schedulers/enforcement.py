@@ -61,8 +61,6 @@ def _everywhere(
 
 
 _NO = Mode.NOT_ENFORCED
-_CLIENT_LATER: _Cell = (_NO, "The load driver asks for concurrency only so far.")
-_GATEWAY_LATER: _Cell = (_NO, "The gateway asks for concurrency only so far.")
 _ENGINE_QUEUE: _Cell = (
     Mode.RENDERED,
     "`headway policy render` writes what the engine can be told, and what it can't.",
@@ -89,14 +87,14 @@ TABLE: Mapping[DecisionPoint, Mapping[Host, _Cell]] = MappingProxyType(
         ),
         DecisionPoint.ADMISSION: _everywhere(
             (Mode.ENFORCED, "A simulation's requests wait before the model until they are taken."),
-            _CLIENT_LATER,
-            _GATEWAY_LATER,
+            (Mode.ENFORCED, "A due request waits in the client's queue until the law takes it."),
+            (Mode.ENFORCED, "A live request waits in its lane's queue until the law takes it."),
             _ENGINE_QUEUE,
         ),
         DecisionPoint.ORDERING: _everywhere(
             (Mode.ENFORCED, "It ranks those that wait before the model, and in its own queue."),
-            _CLIENT_LATER,
-            _GATEWAY_LATER,
+            (Mode.ENFORCED, "It ranks those that wait in the client's queue."),
+            (Mode.ENFORCED, "It ranks those that wait in the lane's queue."),
             _ENGINE_QUEUE,
         ),
         DecisionPoint.BATCHING: _everywhere(
@@ -113,8 +111,8 @@ TABLE: Mapping[DecisionPoint, Mapping[Host, _Cell]] = MappingProxyType(
         ),
         DecisionPoint.RETRY: _everywhere(
             (_NO, "A simulation sends each request once: a refusal is a result."),
-            (_NO, "The load driver sends each request once: a refusal is a result."),
-            (_NO, "The gateway tries each request once, and tells callers when to come back."),
+            (Mode.ENFORCED, "The load driver sends again what the engine refused, as it says."),
+            (Mode.ENFORCED, "The gateway asks an engine again, before a caller has seen a byte."),
             (_NO, "An engine doesn't retry: its callers do."),
         ),
     }
@@ -125,6 +123,11 @@ def enforcement(point: DecisionPoint, host: Host) -> Enforcement:
     """What a host does with a decision point."""
     mode, why = TABLE[point][host]
     return Enforcement(point, host, mode, why)
+
+
+def enforced(host: Host) -> tuple[DecisionPoint, ...]:
+    """The decision points that a host itself holds requests to."""
+    return tuple(p for p in DecisionPoint if TABLE[p][host][0] is Mode.ENFORCED)
 
 
 def explain(policy: Policy, host: Host | str) -> tuple[Enforcement, ...]:

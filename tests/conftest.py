@@ -40,14 +40,26 @@ ALONE = (
 """Tests whose own load, or whose deadlines, a busy neighbour would spoil."""
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """A pass of `make test` doesn't import what the other one runs: that takes 10 s of each."""
+    wanted = {"alone": True, "not alone": False}.get(config.option.markexpr)
+    if wanted is None or not collection_path.name.startswith("test_"):
+        return None
+    return True if alone(collection_path) is not wanted else None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what `make test` runs with nothing beside it; a file's tests stay in one process."""
     for item in items:
         if HERE in item.path.parents:
-            place = item.path.relative_to(HERE)
-            item.add_marker(pytest.mark.xdist_group(str(place)))
-            if any(place.is_relative_to(each) for each in ALONE):
+            item.add_marker(pytest.mark.xdist_group(str(item.path.relative_to(HERE))))
+            if alone(item.path):
                 item.add_marker("alone")
+
+
+def alone(path: Path) -> bool:
+    """Whether the list says so of this file."""
+    return any(path.is_relative_to(HERE / each) for each in ALONE)
 
 
 @pytest.fixture(scope="session")

@@ -21,7 +21,7 @@ from controlplane.api.parsing import BodyParser
 from controlplane.api.problem import Conflict
 from controlplane.api.resource import Resource
 from controlplane.api.serializers import ProblemOut, input_for
-from controlplane.gateways import batches, feed, ingest, live, writing
+from controlplane.gateways import batches, budget_page, feed, ingest, live, writing
 from controlplane.gateways.documents import GatewayDocument, document_of
 from controlplane.gateways.models import Gateway
 from controlplane.teams.rights import Right
@@ -113,6 +113,53 @@ class GatewayKind(Resource):
         return writing.change_gateway(actor=self.actor, gateway=row, document=document, guard=guard)
 
 
+class AlertOut(serializers.Serializer[Any]):
+    """Two windows; it fires when both burn at ``factor`` or faster, by ten misses or more."""
+
+    severity = serializers.ChoiceField(["page", "ticket"])
+    state = serializers.ChoiceField(["firing", "quiet", "insufficient", "unknown"])
+    factor = serializers.FloatField()
+    long_s = serializers.FloatField()
+    long_burn = serializers.FloatField(allow_null=True)
+    long_heard = serializers.FloatField(allow_null=True, help_text="share of its time reported")
+    missed = serializers.IntegerField(help_text="in the long window")
+    n = serializers.IntegerField(help_text="in the long window")
+    short_s = serializers.FloatField()
+    short_burn = serializers.FloatField(allow_null=True)
+    short_heard = serializers.FloatField(allow_null=True)
+    short_missed = serializers.IntegerField()
+    short_n = serializers.IntegerField()
+
+
+class BudgetOut(serializers.Serializer[Any]):
+    """One error budget of live traffic, as it was last looked at."""
+
+    scope = serializers.ChoiceField(["joint", "objective", "tenant"])
+    name = serializers.CharField(help_text="the objective's metric, or the tenant's slug")
+    target = serializers.FloatField()
+    state = serializers.ChoiceField(["page", "ticket", "unknown", "ok", "idle"])
+    because = serializers.CharField()
+    since = serializers.DateTimeField(help_text="when it came into this state")
+    at = serializers.DateTimeField(help_text="when it was last looked at")
+    period_s = serializers.FloatField(help_text="the SLO's window")
+    counted_from = serializers.DateTimeField(
+        allow_null=True, help_text="the first count of it under this SLO"
+    )
+    n = serializers.IntegerField(help_text="judged in it")
+    missed = serializers.IntegerField()
+    allowed = serializers.FloatField(help_text="(1 − target) × n")
+    left = serializers.FloatField(allow_null=True, help_text="share; negative when overspent")
+    spent_in_s = serializers.FloatField(
+        allow_null=True, help_text="at the last hour's burn; null where that lasts"
+    )
+    heard = serializers.FloatField(
+        allow_null=True, help_text="share of the time counted of which telemetry came"
+    )
+    unmeasured = serializers.IntegerField(help_text="successes without a value, left out")
+    lacking = serializers.CharField(help_text="what the budget does not know, in words")
+    alerts = AlertOut(many=True, source="burns")
+
+
 class AcknowledgedOut(serializers.Serializer[Any]):
     stream = serializers.CharField()
     acknowledged = serializers.IntegerField(help_text="Every batch up to it is stored.")
@@ -130,6 +177,20 @@ class _Own(TeamView):
             "anonymous_tenant",
         )  # fmt: skip
         return get_object_or_404(rows, slug=slug)
+
+
+class Budgets(_Own):
+    read_right = Right.READ
+    serializer_class = BudgetOut
+    pagination_class = None
+
+    @extend_schema(
+        responses={200: BudgetOut(many=True), **dict.fromkeys((403, 404), ProblemOut)},
+    )
+    def get(self, request: Request, slug: str) -> Response:  # noqa: ARG002 - DRF's signature
+        """Each error budget: all objectives at once, each of them, tenants with a target."""
+        rows = budget_page.rows(self.gateway(slug))
+        return Response(self.get_serializer(rows, many=True).data)
 
 
 class Config(_Own):

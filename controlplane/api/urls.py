@@ -70,6 +70,7 @@ urlpatterns = [
     path("runs/<uuid:run_id>/windows", runs.RunWindows.as_view(), name="run-windows"),
     *_kind(gateways.GatewayKind, gateways.GatewayIn, "gateways"),
     path("gateways/<str:slug>/config", gateways.Config.as_view(), name="gateway-config"),
+    path("gateways/<str:slug>/budgets", gateways.Budgets.as_view(), name="gateway-budgets"),
     path("gateways/<str:slug>/telemetry", gateways.Telemetry.as_view(), name="gateway-telemetry"),
     path("rollouts", rollouts.Rollouts.as_view(), name="rollouts"),
     path("rollouts/<uuid:pk>", rollouts.OneRollout.as_view(), name="rollout"),

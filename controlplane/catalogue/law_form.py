@@ -1,4 +1,4 @@
-"""A policy's concurrency law as a form, made from the law's own parameters."""
+"""A policy's laws as a form, one part for each decision point, made from their own parameters."""
 
 from __future__ import annotations
 
@@ -11,9 +11,23 @@ from django.utils.translation import gettext_lazy as _
 from controlplane.catalogue.forms import DocumentForm, tell
 from documents.problem import DocumentError
 from schedulers.decision import DecisionPoint
+from schedulers.enforcement import Host, enforcement
 from schedulers.points import registered
 
-POINT = str(DecisionPoint.CONCURRENCY)
+TITLES = {
+    DecisionPoint.ADMISSION: _("Admission law"),
+    DecisionPoint.ORDERING: _("Ordering law"),
+    DecisionPoint.CONCURRENCY: _("Concurrency law"),
+    DecisionPoint.BATCHING: _("Batching law"),
+    DecisionPoint.PREEMPTION: _("Preemption law"),
+    DecisionPoint.RETRY: _("Retry law"),
+}
+HOSTS = {
+    Host.ENGINE_MODEL: _("engine model"),
+    Host.LOAD_TEST: _("load test"),
+    Host.GATEWAY: _("gateway"),
+    Host.REAL_ENGINE: _("a real engine's configuration"),
+}
 
 
 class AboutForm(forms.Form):
@@ -26,19 +40,58 @@ class AboutForm(forms.Form):
     description = forms.CharField(label=_("Description"), required=False)
 
 
-class LawForm:
-    """Which law, its parameters, and who the policy is; ``document`` puts them into the base."""
+class PointForm:
+    """One decision point: which law fills it, if any, and that law's parameters.
+
+    What was typed counts for the law that the page showed it for (``shown``); another law begins
+    with the base's values where the base has that law, else with its defaults.
+    """
 
     def __init__(
-        self, data: Mapping[str, Any] | None, *, base: Mapping[str, Any], named: bool, asked: str
+        self, point: DecisionPoint, data: Mapping[str, Any] | None, *, now: Mapping[str, Any]
     ) -> None:
-        self.laws = registered(DecisionPoint.CONCURRENCY)
+        self.point = str(point)
+        self.title = TITLES[point]
+        self.laws = registered(point)
+        self._now = now
+        self.select, self.shown = f"{point}-law", f"{point}-shown"
+        told = data is not None and self.select in data
+        self.name = str(data[self.select] if data and told else now.get("law", ""))
+        self.law = self.laws.get(self.name)
+        self.stranger = self.name if self.name and self.law is None else ""
+        """A law that is no longer there: it stays until another is chosen."""
+        self.parameters: DocumentForm | None = None
+        if self.law is not None:
+            values = now if now.get("law") == self.name else {}
+            same = data is not None and told and data.get(self.shown, self.name) == self.name
+            self.parameters = DocumentForm(
+                data if same else None, of=self.law, values=values, prefix=self.point
+            )
+
+    @property
+    def where(self) -> list[Any]:
+        """The hosts on which a law of this point acts."""
+        return [HOSTS[host] for host in Host if enforcement(DecisionPoint(self.point), host).acts]
+
+    def entry(self) -> dict[str, Any] | None:
+        """The point's part of the document; None leaves the point open."""
+        if not self.name:
+            return None
+        if self.parameters is None or not self.parameters.is_bound:
+            return dict(self._now) if self._now.get("law") == self.name else {"law": self.name}
+        return {"law": self.name, **self.parameters.mapping()}
+
+
+class LawForm:
+    """Who the policy is, and its laws; ``document`` puts them into the base."""
+
+    def __init__(
+        self, data: Mapping[str, Any] | None, *, base: Mapping[str, Any], named: bool
+    ) -> None:
         self.base = base
-        now = base["spec"].get(POINT, {})
-        wanted = (data or {}).get("law") or asked or now.get("law")
-        self.law = self.laws.get(wanted) or next(iter(self.laws.values()))
-        values = now if now.get("law") == self.law.name else {}
-        self.parameters = DocumentForm(data, of=self.law, values=values)
+        self.points = [
+            PointForm(point, data, now=base["spec"].get(str(point), {})) for point in DecisionPoint
+        ]
         metadata = {key: base["metadata"].get(key, "") for key in ("owner", "description")}
         if named:
             metadata["name"] = base["metadata"]["name"]
@@ -48,23 +101,30 @@ class LawForm:
             name.disabled = True
             name.help_text = _("All versions keep it; another name is another policy")
 
+    def at(self, point: str) -> PointForm:
+        """The part of one decision point."""
+        return next(one for one in self.points if one.point == point)
+
     def document(self) -> dict[str, Any]:
-        """The base document with this law and these words in it."""
+        """The base document with these laws and these words in it."""
         self.about.is_valid()
         given = self.about.cleaned_data
         said = {key: given.get(key, "") for key in ("name", "owner", "description")}
+        entries = {one.point: one.entry() for one in self.points}
         return {
             **self.base,
             "metadata": {**self.base["metadata"], **said},
-            "spec": {
-                **self.base["spec"],
-                POINT: {"law": self.law.name, **self.parameters.mapping()},
-            },
+            "spec": {point: entry for point, entry in entries.items() if entry is not None},
         }
 
     def tell(self, error: DocumentError) -> None:
-        """Problems of the law at its parameters, of the metadata at its words."""
-        mine = [p for p in error.problems if p.path.startswith("metadata.")]
-        rest = [p for p in error.problems if not p.path.startswith("metadata.")]
-        tell(self.about, DocumentError(mine), below="metadata")
-        tell(self.parameters, DocumentError(rest), below=f"spec.{POINT}")
+        """Problems of a law at its parameters, of the metadata at its words, the rest on top."""
+        left = list(error.problems)
+        for one in self.points:
+            mine = [p for p in left if p.path.startswith(f"spec.{one.point}")]
+            form = one.parameters
+            if mine and form is not None and form.is_bound:
+                tell(form, DocumentError(mine), below=f"spec.{one.point}")
+                left = [p for p in left if p not in mine]
+        if left:
+            tell(self.about, DocumentError(left), below="metadata")

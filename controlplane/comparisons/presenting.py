@@ -10,7 +10,6 @@ from controlplane.runs.phrases import NOTHING, number, share
 from controlplane.runs.verdicts import WITHOUT
 from measurement.comparison.block import Block
 from measurement.comparison.plan import ComparisonPlan
-from measurement.part import Part
 
 WORDS = {
     "pass": ("Passing", "Passed"),
@@ -49,7 +48,7 @@ def criteria(comparison: Comparison) -> list[dict[str, Any]]:
             "name": row["name"],
             "label": row["label"],
             "outcome": row["outcome"],
-            "k": number(row["k"]),
+            "k": number(row["k"]) + _unused(row.get("unused", 0)),
             "n": f"{number(row['baseline']['offered'])} / {number(row['candidate']['offered'])}",
             "baseline": _percent(row["baseline_rate"]),
             "candidate": _percent(row["candidate_rate"]),
@@ -64,6 +63,11 @@ def criteria(comparison: Comparison) -> list[dict[str, Any]]:
         }
         for row in rows
     ]
+
+
+def _unused(blocks: int) -> str:
+    """Blocks in which an arm had no answer to judge by."""
+    return f" (and {number(blocks)} without a value)" if blocks else ""
 
 
 def arms(comparison: Comparison) -> list[dict[str, str]]:
@@ -186,18 +190,3 @@ def _said(outcome: str, state: str, word: str, because: str, detail: str) -> dic
         "because": because,
         "detail": detail,
     }
-
-
-def parts(both: Sequence[Part]) -> list[dict[str, str]]:
-    """Two finished runs side by side, in the rows of ``arms``."""
-    a, b = (part.to_json() for part in both)
-    rows = [
-        _row("Requests", number(a["offered"]), number(b["offered"]), ""),
-        _row("Attainment", *_pair(a["attainment"], b["attainment"], _percent, 100, " points")),
-        _row("Rejected", _percent(a["rejection_rate"]), _percent(b["rejection_rate"]), ""),
-    ]
-    for name, title in LATENCIES:
-        for percentile in PERCENTILES:
-            values = (one[name].get(percentile) for one in (a, b))
-            rows.append(_row(f"{title} {percentile.upper()}", *_pair(*values, _ms, 1, " ms")))
-    return rows

@@ -1,4 +1,4 @@
-"""The first page: where each endpoint stands, what runs now, and what to do next."""
+"""The first page: how gateways and endpoints stand, what runs now, and what to do next."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import Any
 from django.db.models import OuterRef, Subquery
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from controlplane.catalogue.models import Endpoint, Policy, Slo, Workload
+from controlplane.dashboard import fleet
 from controlplane.runs import modelled, watchdog
 from controlplane.runs.models import LIVE, Run
 from controlplane.runs.verdicts import verdict
@@ -29,6 +31,8 @@ def home(request: HttpRequest) -> HttpResponse:
     ended = Run.objects.for_team(team).exclude(status__in=LIVE).with_names()[:RECENT]
     steps = first_steps(team)
     context = {
+        "gateways": fleet.rows(team, timezone.now()),
+        "may_add": request.actor.may(Right.CATALOGUE_WRITE),
         "endpoints": endpoints(team),
         "now": now,
         "recent": [_row(run) for run in ended],

@@ -6,8 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from controlplane.gateways.folding import STEP
-from controlplane.gateways.models import Gateway, GatewayGauge, GatewayWindow
+from controlplane.gateways.models import STEP, Gateway, GatewayGauge, GatewayWindow
 from controlplane.gateways.recent import ROWS_S, SHOWN_S, by_arm
 from controlplane.runs.panels.latency_base import NEEDED, limit
 from measurement.slo import Slo

@@ -10,12 +10,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import reduce
 
+from controlplane.gateways import counting
 from controlplane.gateways.batches import Batch
-from controlplane.gateways.models import Gateway, GatewaySecond, GatewayWindow
+from controlplane.gateways.models import STEP, Gateway, GatewaySecond, GatewayWindow
 from measurement.window import Window, roll_up
 
-STEP = 5
-"""Seconds in a window that is kept."""
 SETTLED_AFTER = 60
 TIDY_EVERY = 15
 """Batches between two looks for what has settled."""
@@ -97,11 +96,13 @@ def joined(windows: Iterable[Window]) -> Window:
 
 
 def _tidy(gateway: Gateway, boot: str, at: int) -> None:
-    """Close the windows that have settled, and let their seconds go."""
+    """Close and count the windows that have settled, and let their seconds go."""
     edge = (at - SETTLED_AFTER) // STEP
     seconds = GatewaySecond.objects.filter(gateway=gateway, boot=boot, index__lt=edge * STEP)
     open_ = {index // STEP for index in seconds.filter(final=False).values_list("index", flat=True)}
     found = {index // STEP for index in seconds.values_list("index", flat=True)}
+    settled = GatewayWindow.objects.filter(gateway=gateway, boot=boot, index__in=found - open_)
+    counting.add(gateway, settled.filter(closed=False))
+    settled.update(closed=True)
     for bucket in found - open_:
-        GatewayWindow.objects.filter(gateway=gateway, boot=boot, index=bucket).update(closed=True)
         seconds.filter(index__gte=bucket * STEP, index__lt=(bucket + 1) * STEP).delete()

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from controlplane.gateways import figures, reading, states, tiles
+from controlplane.gateways import budget_page, figures, reading, states, tiles
 from controlplane.gateways.models import Gateway, GatewayDecision, GatewayFault, GatewayProcess
 from controlplane.gateways.recent import SHOWN_S, Recent, recent
 from controlplane.runs import phrases
@@ -29,6 +29,8 @@ def build(gateway: Gateway, *, since: int, now: datetime | None = None) -> Frame
     seen = states.facts(gateway, processes, last, now)
     arms = figures.arms_of(gateway)
     until = at if at is not None else now.timestamp()
+    budgets = budget_page.rows(gateway)
+    newer = since <= 0 or gateway.budgets.filter(seq__gt=since).exists()
     return {
         "type": "frame",
         "full": since <= 0,
@@ -41,7 +43,7 @@ def build(gateway: Gateway, *, since: int, now: datetime | None = None) -> Frame
             "from": _from(processes, until),
         },
         "verdict": states.state(seen).to_json(),
-        "tiles": tiles.tiles(last, processes),
+        "tiles": tiles.tiles(last, processes, budgets),
         "arms": arms,
         "cohorts": figures.rows(gateway, arms, until, since=since),
         "lanes": figures.lanes(gateway, until, since=since),
@@ -49,7 +51,8 @@ def build(gateway: Gateway, *, since: int, now: datetime | None = None) -> Frame
         "tenants": _tenants(last),
         "decisions": _decisions(gateway, since),
         "faults": faults(gateway),
-        "summaries": _sentences(last),
+        "budget": budget_page.course(gateway, now) if newer else None,
+        "summaries": {**_sentences(last), "budget": budget_page.sentence(budgets)},
     }
 
 
@@ -63,14 +66,24 @@ def page(gateway: Gateway) -> dict[str, Any]:
     """What the page needs to know once."""
     slo = gateway.slo_version
     arms = figures.arms_of(gateway)
+    objectives = Slo.parse(slo.document) if slo else None
     return {
-        "figures": figures.specs(gateway, Slo.parse(slo.document) if slo else None),
+        "figures": figures.specs(gateway, objectives),
+        "budget": budget_page.figure(objectives, overspent=_overspent(gateway))
+        if objectives
+        else None,
+        "budget_columns": budget_page.columns(objectives) if objectives else [],
         "columns": figures.columns(arms),
         "lane_columns": figures.LANE_COLUMNS,
         "lanes": list(gateway.lanes),
         "arms": arms,
         "revision": gateway.revision,
     }
+
+
+def _overspent(gateway: Gateway) -> bool:
+    lefts = [row["left"] for row in budget_page.rows(gateway)]
+    return any(left is not None and left < 0 for left in lefts)
 
 
 def faults(gateway: Gateway) -> list[dict[str, Any]]:

@@ -10,10 +10,11 @@ import msgspec
 from django.conf import settings
 from django.db import transaction
 
-from controlplane.gateways import feed
+from controlplane.gateways import budgets, counting, feed
 from controlplane.gateways.batches import Batch, BlockEntry
-from controlplane.gateways.folding import STEP, fold
+from controlplane.gateways.folding import fold
 from controlplane.gateways.models import (
+    STEP,
     Gateway,
     GatewayBlock,
     GatewayDecision,
@@ -33,6 +34,10 @@ FAULTS_KEPT = 50
 PROCESSES_KEPT = timedelta(days=1)
 PRUNE_EVERY = 60
 """Batches of a stream between two looks for what is too old."""
+SPOKEN_WITHIN = 15.0
+"""Seconds between two batches of a process that are one report; a process sends each second."""
+LOOK_EVERY = 5
+"""Batches of a stream between two looks whether the error budgets are due."""
 
 
 def store(
@@ -49,6 +54,7 @@ def store(
         stream.acknowledged, stream.heard_at = batch.sequence, now
         stream.save(update_fields=["acknowledged", "heard_at"])
         row.seq += 1
+        _hear(row, batch)
         _process(row, batch, now)
         fold(row, batch, windows)
         _gauges(row, batch)
@@ -56,18 +62,23 @@ def store(
         _rest(row, batch, now)
         row.seen_at = now
         row.revision_seen, row.config_seen = batch.revision, batch.config_sha256
-        row.save(update_fields=["seq", "seen_at", "revision_seen", "config_seen"])
+        row.save(update_fields=["seq", "seen_at", "heard_index", "revision_seen", "config_seen"])
         if batch.sequence % PRUNE_EVERY == 0:
             prune(row, now)
+        if batch.sequence % LOOK_EVERY == 0 and budgets.due(row, now):
+            budgets.look(row, now)
     gateway.seq, gateway.seen_at = row.seq, now
     gateway.revision_seen, gateway.config_seen = batch.revision, batch.config_sha256
     return batch.sequence, True
 
 
 def prune(gateway: Gateway, now: datetime) -> None:
-    """Let go of what is older than the installation keeps; a canary's blocks stay."""
+    """Let go of what is older than the installation keeps; a canary's blocks stay, and counts."""
     oldest = int(now.timestamp()) - settings.GATEWAY_HISTORY_S
-    GatewayWindow.objects.filter(gateway=gateway, index__lt=oldest // STEP).delete()
+    windows = GatewayWindow.objects.filter(gateway=gateway, index__lt=oldest // STEP)
+    counting.add(gateway, windows.filter(closed=False))
+    windows.delete()
+    counting.compact(gateway, now.timestamp())
     GatewayGauge.objects.filter(gateway=gateway, index__lt=oldest // STEP).delete()
     GatewaySecond.objects.filter(gateway=gateway, index__lt=oldest).delete()
     GatewayDecision.objects.filter(gateway=gateway, at__lt=oldest).delete()
@@ -81,6 +92,16 @@ def _keep(rows: Any, most: int) -> None:
     edge = rows.values_list("pk", flat=True)[most : most + 1].first()
     if edge is not None:
         rows.filter(pk__lte=edge).delete()
+
+
+def _hear(gateway: Gateway, batch: Batch) -> None:
+    """A batch tells of all the time since the process's last one, unless that was long ago."""
+    index = int(batch.at) // STEP
+    last = GatewayProcess.objects.filter(gateway=gateway, boot=batch.boot).first()
+    near = last is not None and batch.at - last.at <= SPOKEN_WITHIN
+    first = int(last.at) // STEP + 1 if last is not None and near else index
+    counting.hear(gateway, max(first, gateway.heard_index + 1), index)
+    gateway.heard_index = max(gateway.heard_index, index)
 
 
 def _process(gateway: Gateway, batch: Batch, now: datetime) -> None:

@@ -12,8 +12,7 @@ from django.db.models import Sum
 
 from controlplane.catalogue.models import PolicyVersion
 from controlplane.gateways.blocks import blocks
-from controlplane.gateways.folding import STEP
-from controlplane.gateways.models import Gateway, GatewayProcess, GatewayShadow, GatewayWindow
+from controlplane.gateways.models import STEP, Gateway, GatewayProcess, GatewayShadow, GatewayWindow
 from measurement.window import Window
 from schedulers.runtime.shadow import Divergence, ShadowReport
 

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 
-from controlplane.gateways.folding import STEP
-from controlplane.gateways.models import Gateway, GatewayProcess, GatewayWindow
+from controlplane.gateways.models import STEP, Gateway, GatewayProcess, GatewayWindow
 from controlplane.runs import phrases
 from measurement.cohort import Cohort
 from measurement.proportion import Share

@@ -1,8 +1,8 @@
-"""The six numbers on top of a gateway's page, over its last minutes."""
+"""The numbers on top of a gateway's page: its last minutes, and what is left of its budget."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from controlplane.gateways.models import GatewayProcess
@@ -15,13 +15,18 @@ from measurement.batch_means import effective_n
 from measurement.proportion import Share
 
 RATE = Look("rate", "Requests", "req/s", 1)
+LEFT = Look("budget", "Error budget left", "%", 1, 100.0, bad="below", floor=None, ceiling=1.0)
+STATUS = {"ok": "ok", "page": "bad", "ticket": "warn"}
 IN_FLIGHT = Look("in_flight", "In flight", "requests", 0)
 
 
-def tiles(recent: Recent, processes: Sequence[GatewayProcess]) -> list[dict[str, Any]]:
-    """In the order of the page."""
+def tiles(
+    recent: Recent, processes: Sequence[GatewayProcess], budgets: Sequence[Mapping[str, Any]] = ()
+) -> list[dict[str, Any]]:
+    """In the order of the page; the budget of all objectives once it has been looked at."""
     return [
         tile(ATTAINMENT, _attainment(recent)),
+        *(_left(budget) for budget in budgets if budget["scope"] == "joint"),
         *(_latency(recent, look, name) for look, name in ((TTFT, "ttft"), (TPOT, "tpot"))),
         tile(RATE, Reading(recent.rate if recent.windows else None, recent.cohort.offered)),
         tile(REFUSED, _refused(recent)),
@@ -32,6 +37,17 @@ def tiles(recent: Recent, processes: Sequence[GatewayProcess]) -> list[dict[str,
 def _attainment(recent: Recent) -> Reading:
     share, target = recent.attainment, recent.slo.target if recent.slo else None
     return _reading(share, target)
+
+
+def _left(budget: Mapping[str, Any]) -> dict[str, Any]:
+    """Of the SLO's period; red where an alert pages, or nothing is left."""
+    status = "bad" if budget["spent"] else STATUS.get(budget["state"], "none")
+    made = tile(LEFT, Reading(budget["left"], budget["n"], target=0.0, status=status))
+    made["word"] = str(budget["word"])
+    if budget["burns"]:
+        fast = budget["burns"][0]
+        made["rows"] = [[f"burn, {fast['long']}", fast["long_text"]]]
+    return made
 
 
 def _refused(recent: Recent) -> Reading:

@@ -11,6 +11,7 @@ urlpatterns = [
     path("<uuid:pk>/", views.detail, name="detail"),
     path("<uuid:pk>/edit/", views.edit, name="edit"),
     path("<uuid:pk>/frames/", views.frame, name="frames"),
+    path("<uuid:pk>/budgets/", views.budgets, name="budgets"),
     path("<uuid:pk>/serve/", views.serve, name="serve"),
     path("<uuid:pk>/keys/", views.key_make, name="keys"),
     path("<uuid:pk>/delete/", views.delete, name="delete"),

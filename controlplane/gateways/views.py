@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from controlplane.catalogue.models import Endpoint, Policy
 from controlplane.catalogue.views.removal import remove
-from controlplane.gateways import feed, frames, reading, services, states, writing
+from controlplane.gateways import budget_page, feed, frames, reading, services, states, writing
 from controlplane.gateways.documents import document_of
 from controlplane.gateways.forms import GatewayForm, KeyForm, ServeForm
 from controlplane.gateways.models import Gateway, TenantKey
@@ -70,6 +70,21 @@ def frame(request: HttpRequest, pk: uuid.UUID) -> JsonResponse:
     response = JsonResponse(frames.build(_own(request, pk), since=int(text) if known else 0))
     response["Cache-Control"] = "no-store"
     return response
+
+
+@page()
+@require_GET
+def budgets(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+    """The error budgets' table and what changed, to be swapped into the gateway's page."""
+    return render(request, "gateways/_budgets.html", _budgets(_own(request, pk)))
+
+
+def _budgets(gateway: Gateway) -> dict[str, Any]:
+    return {
+        "gateway": gateway,
+        "budgets": budget_page.rows(gateway),
+        "changes": budget_page.changes(gateway),
+    }
 
 
 @page()
@@ -189,6 +204,7 @@ def _page(
         "secret": secret,
         "command": f"headway gateway --control-plane {server} --name {gateway.slug}",
         "may_write": request.actor.may(Right.CATALOGUE_WRITE),
+        **_budgets(gateway),
     }
     return render(request, "gateways/detail.html", context, status=status)
 

@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Any
 
-from controlplane.gateways.folding import STEP
-from controlplane.gateways.models import GatewayWindow
+from controlplane.gateways.models import STEP, GatewayWindow
 from controlplane.rollouts.models import StageRun
 from measurement.comparison.confidence_sequence import LEAST_BLOCKS
 from measurement.comparison.criterion_verdict import Series

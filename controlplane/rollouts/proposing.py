@@ -11,7 +11,7 @@ from controlplane.gateways.models import Gateway
 from controlplane.rollouts.machine import Phase, Refused
 from controlplane.rollouts.models import Rollout
 from controlplane.rollouts.plan import RolloutPlan
-from controlplane.rollouts.stage_documents import CanaryStage, Replay
+from controlplane.rollouts.stage_documents import CanaryStage, Replay, ShadowStage, Stage
 from controlplane.rollouts.stages.replay import Sides, ask_of
 from controlplane.runs.launch import policy_version
 from controlplane.teams.models import Team
@@ -23,6 +23,7 @@ from schedulers.document import Policy
 from schedulers.enforcement import Host, enforcement
 
 T = TypeVar("T")
+_SHADOW = "gateway's shadow"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,30 +73,37 @@ def unshown(gateway: Gateway, candidate: PolicyVersion, plan: RolloutPlan) -> It
     if not points:
         message = f"decides as {before.name} {gateway.active_version} does, which serves already"
         yield Problem("candidate", plan.candidate, message)
-    for host in dict.fromkeys(stage.host for stage in plan.stages):
-        idle = [point for point in points if not acts(host, point)]
+    for where, host in dict.fromkeys((_where(stage), stage.host) for stage in plan.stages):
+        idle = [point for point in points if point not in _taken(where, host)]
         for point in idle:
-            why = _why(host, point)
+            why = _why(where, host, point)
             message = (
-                f"differs in {point}, which the {host.value.replace('_', ' ')} does not enforce: "
+                f"differs in {point}, which the {where} does not enforce: "
                 f"its stage would pass whatever that does. {why}"
             )
             yield Problem("candidate", plan.candidate, message)
 
 
-def acts(host: Host, point: DecisionPoint) -> bool:
-    """Whether a difference at the point can show in a stage there. The gateway says itself what it
-    takes, and a comparison takes less than other simulations and load tests do."""
-    return enforcement(point, host).acts and point in _taken(host)
+def _where(stage: Stage) -> str:
+    """A shadow at the gateway acts on less than the gateway does."""
+    return _SHADOW if isinstance(stage, ShadowStage) else stage.host.value.replace("_", " ")
 
 
-def _taken(host: Host) -> tuple[DecisionPoint, ...]:
+def _taken(where: str, host: Host) -> tuple[DecisionPoint, ...]:
+    """Where a difference can show. The gateway says itself what it takes; a comparison takes what
+    the load driver does, in the model as well."""
+    if where == _SHADOW:
+        return config_checks.SHADOWED
     return config_checks.ENFORCED if host is Host.GATEWAY else order.ENFORCED
 
 
-def _why(host: Host, point: DecisionPoint) -> str:
+def _why(where: str, host: Host, point: DecisionPoint) -> str:
     found = enforcement(point, host)
-    return "A comparison enforces concurrency alone so far." if found.acts else found.why
+    if where == _SHADOW:
+        return f"It decides {' and '.join(config_checks.SHADOWED)} alone; leave that stage out."
+    if found.acts:
+        return f"A comparison's arms are held to {', '.join(order.ENFORCED)} alone."
+    return found.why
 
 
 def check_edit(rollout: Rollout, plan: RolloutPlan, parts: Parts) -> None:

@@ -37,7 +37,7 @@ def _row(row: Mapping[str, Any]) -> dict[str, Any]:
         "tone": tone,
         "word": word,
         "candidate": _percent(row["candidate_rate"]),
-        "candidate_n": f"n {row['candidate']['offered']:,}",
+        "candidate_n": f"n {row['candidate']['offered']:,}{_unused(row)}",
         "baseline": _percent(row["baseline_rate"]),
         "baseline_n": f"n {row['baseline']['offered']:,}",
         "m": _signed(row["m"]),
@@ -49,6 +49,12 @@ def _row(row: Mapping[str, Any]) -> dict[str, Any]:
         "detectable": _signed(row["detectable"]),
         "accepted_by": row["accepted_by"],
     }
+
+
+def _unused(row: Mapping[str, Any]) -> str:
+    """Blocks that this criterion can't judge; a verdict stored earlier does not tell them."""
+    blocks = row.get("unused", 0)
+    return f"; {blocks:,} blocks without a value" if blocks else ""
 
 
 def power_rows(rollout: Rollout) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
 
 from controlplane.runs import modelled, pairing
+from controlplane.runs.by_request import by_request
 from controlplane.runs.models import Run
 from controlplane.teams.access import page
 from documents.problem import DocumentError
@@ -33,7 +34,11 @@ def compare(request: HttpRequest) -> HttpResponse:
     except DocumentError as error:
         refused = {"problems": pairing.problems(error), "choices": pairing.others(a)}
         return render(request, "runs/compare.html", context | refused, status=422)
-    shown = {"found": pairing.tables(found), "figures": pairing.figures(a, b)}
+    shown = {
+        "found": pairing.tables(found),
+        "figures": pairing.figures(a, b),
+        "paired": by_request(a, b),
+    }
     return render(request, "runs/compare.html", context | shown)
 
 

@@ -25,6 +25,8 @@ class EngineSignals:
     """Requests in the engine's own queue."""
     kv_use: float | None = None
     """Share of the KV cache in use, 0 to 1; the fullest engine's, where there are several."""
+    kv_tokens: float | None = None
+    """Tokens that the KV cache can hold."""
     preemptions: float | None = None
     prefix_hits: float | None = None
     """Prompt tokens found in the prefix cache."""
@@ -48,14 +50,26 @@ class Metric:
 
     names: tuple[str, ...]
     fold: Literal["sum", "max"] = "sum"
+    labels: tuple[str, ...] = ()
+    """Of a metric that tells by labels: those whose product is the value of a line."""
 
     def read(self, scrape: Mapping[str, Sequence[Sample]]) -> float | None:
         """The value, or None when no name is there or none of its lines holds a finite number."""
         for name in self.names:
-            values = [line.value for line in scrape.get(name, ()) if math.isfinite(line.value)]
+            told = [self._told(line) for line in scrape.get(name, ())]
+            values = [value for value in told if value is not None and math.isfinite(value)]
             if values:
                 return sum(values) if self.fold == "sum" else max(values)
         return None
+
+    def _told(self, line: Sample) -> float | None:
+        """A line's value; None where a label that it is made of is no number."""
+        if not self.labels:
+            return line.value
+        try:
+            return math.prod(float(line.labels.get(label, "")) for label in self.labels)
+        except ValueError:
+            return None
 
 
 def read_signals(text: str, at: float, table: Mapping[str, Metric]) -> EngineSignals:

@@ -16,6 +16,7 @@ TABLE = {
     "running": Metric(("vllm:num_requests_running",)),
     "waiting": Metric(("vllm:num_requests_waiting", "vllm:num_requests_waiting_by_reason")),
     "kv_use": Metric(("vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc"), fold="max"),
+    "kv_tokens": Metric(("vllm:cache_config_info",), labels=("block_size", "num_gpu_blocks")),
     "preemptions": Metric(("vllm:num_preemptions_total", "vllm:num_preemptions")),
     "prefix_hits": Metric(
         (

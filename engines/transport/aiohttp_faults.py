@@ -22,7 +22,7 @@ def ending_of(error: Exception, exchange: Exchange, *, answered: bool) -> Said |
     if isinstance(error, aiohttp.ConnectionTimeoutError):
         within = exchange.connect_within
         return Outcome.TIMEOUT_CONNECT, f"no connection to {where} within {within:g} s"
-    if isinstance(error, aiohttp.ClientConnectorError | aiohttp.ClientConnectorCertificateError):
+    if isinstance(error, _UNCONNECTED):
         return _unconnected(error, where)
     if isinstance(error, aiohttp.ClientPayloadError | aiohttp.ClientResponseError):
         return _broken(error, answered=answered)
@@ -31,7 +31,16 @@ def ending_of(error: Exception, exchange: Exchange, *, answered: bool) -> Said |
     return None
 
 
+_UNCONNECTED = (
+    aiohttp.ClientHttpProxyError,
+    aiohttp.ClientConnectorError,
+    aiohttp.ClientConnectorCertificateError,
+)
+
+
 def _unconnected(error: aiohttp.ClientError, where: str) -> Said:
+    if isinstance(error, aiohttp.ClientHttpProxyError):
+        return Outcome.CONNECT, f"the proxy refuses {where}: {error.status} {error.message}"
     tls = isinstance(error, aiohttp.ClientSSLError | aiohttp.ClientConnectorCertificateError)
     return (Outcome.TLS if tls else Outcome.CONNECT), f"{where}: {error}"
 

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from engines.egress import EgressDenied, EgressRules, Lookup, Pinned, resolve
+from engines.egress import EgressDenied, EgressRules, Lookup, Pinned, way_to
 from engines.transport.aiohttp_faults import ending_of
 from engines.transport.base import Ending, Exchange
 from engines.transport.connection import HEAD_LIMIT
@@ -31,7 +31,7 @@ _READ = 1 << 18
 class AiohttpTransport:
     """Carries exchanges to any origin that the egress rules allow; names are pinned at first use.
 
-    No proxy from the environment, no redirect, no cap on connections.
+    No proxy but the one that its rules name, no redirect, no cap on connections.
     """
 
     def __init__(
@@ -73,7 +73,8 @@ class AiohttpTransport:
         except TimeoutError:
             return Ending(exchange.clock(), Outcome.TIMEOUT_CONNECT, _no_connection(exchange))
         except socket.gaierror as error:
-            where = urlsplit(exchange.request.url).netloc
+            proxy = self._rules.proxy
+            where = f"proxy {proxy.host}" if proxy else urlsplit(exchange.request.url).netloc
             return Ending(exchange.clock(), Outcome.DNS, f"{where}: {error.strerror}")
         except EgressDenied as error:
             return Ending(exchange.clock(), Outcome.CONNECT, str(error))
@@ -144,6 +145,7 @@ class AiohttpTransport:
             headers=[("Accept-Encoding", "identity"), *request.headers],
             skip_auto_headers=("User-Agent",),
             allow_redirects=False,
+            proxy=None if self._rules.proxy is None else self._rules.proxy.url,
             timeout=aiohttp.ClientTimeout(total=None, connect=within),
             trace_request_ctx=context,
         )
@@ -186,7 +188,7 @@ class AiohttpTransport:
         parts = urlsplit(url)
         origin = parts.scheme, parts.netloc.lower()
         if origin not in self._pinned:
-            self._pinned[origin] = await resolve(url, self._rules, lookup=self._lookup)
+            self._pinned[origin] = await way_to(url, self._rules, lookup=self._lookup)
 
 
 async def _read(

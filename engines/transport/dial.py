@@ -24,8 +24,7 @@ class DialError(Exception):
 
 async def dial(pinned: Pinned, factory: Callable[[], P], context: ssl.SSLContext | None) -> P:
     """Connect to the first address that answers; a context makes it TLS."""
-    sock = await connect(pinned)
-    return await _speak(sock, pinned, factory, context)
+    return await speak(await connect(pinned), pinned, factory, context)
 
 
 async def connect(pinned: Pinned) -> socket.socket:
@@ -51,12 +50,16 @@ async def _connect_to(address: str, port: int) -> socket.socket:
     return sock
 
 
-async def _speak(
+async def speak(
     sock: socket.socket,
     pinned: Pinned,
     factory: Callable[[], P],
     context: ssl.SSLContext | None,
 ) -> P:
+    """A protocol on a connected socket, which is closed where that fails; a context makes it TLS.
+
+    ``pinned`` is who should be at the other end, whatever stands between.
+    """
     loop = asyncio.get_running_loop()
     name = None if context is None else pinned.host
     try:

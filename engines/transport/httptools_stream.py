@@ -1,7 +1,7 @@
 """Our own HTTP/1.1 client on asyncio and httptools: it costs least per chunk, and stamps first.
 
-It takes no proxy from the environment, follows no redirect, and has no hidden limit: as many
-connections as there are requests, and a cap only on those kept alive at rest.
+It takes no proxy but the one that its rules name, follows no redirect, and has no hidden limit: as
+many connections as there are requests, and a cap only on those kept alive at rest.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ import ssl
 from collections import defaultdict
 from urllib.parse import urlsplit
 
-from engines.egress import EgressDenied, EgressRules, Lookup, Pinned, resolve
+from engines.egress import EgressDenied, EgressRules, Lookup, Pinned, way_to
 from engines.transport.base import Ending, Exchange, HttpRequest
 from engines.transport.connection import Connection
-from engines.transport.dial import DialError, connect, dial
+from engines.transport.dial import DialError, connect, speak
 from engines.transport.kernel_clock import KernelClock, ReceiveLag
 from engines.transport.kernel_stream import KernelStream
+from engines.transport.tunnel import tunnel
 from measurement.outcome import Outcome
 
 Origin = tuple[str, str]
@@ -68,9 +69,9 @@ class HttptoolsTransport:
 
     async def exchange(self, exchange: Exchange) -> Ending:
         """Send over a resting connection, or a new one; once more if the resting one was stale."""
-        origin, head = _head(
-            exchange.request.method, exchange.request.url, exchange.request.headers
-        )
+        asked = exchange.request
+        through = self._rules.proxy is not None
+        origin, head = _head(asked.method, asked.url, asked.headers, through=through)
         request = head + b"%d\r\n\r\n" % len(exchange.request.body) + exchange.request.body
         resting = self._take(origin)
         if resting is not None:
@@ -121,22 +122,38 @@ class HttptoolsTransport:
             async with asyncio.timeout(within if math.isfinite(within) else None):
                 pinned = await self._pin(origin, exchange.request.url)
                 self._dialled += 1
-                connection = await self._dial(pinned)
+                connection = await self._dial(pinned, exchange.request.url)
         except TimeoutError:
             reason = f"no connection to {origin[1]} within {within:g} s"
             raise DialError(Outcome.TIMEOUT_CONNECT, reason) from None
         except socket.gaierror as error:
-            raise DialError(Outcome.DNS, f"{origin[1]}: {error.strerror}") from None
+            proxy = self._rules.proxy
+            where = origin[1] if proxy is None else f"proxy {proxy.host}"
+            raise DialError(Outcome.DNS, f"{where}: {error.strerror}") from None
         if not connection.closing:
             self._all.add(connection)
         return connection
 
-    async def _dial(self, pinned: Pinned) -> Connection:
+    async def _dial(self, pinned: Pinned, url: str) -> Connection:
+        sock = await connect(pinned)
+        if self._rules.proxy is not None:
+            pinned = await self._through(sock, pinned, url)
         if self._kernel_clock is None or pinned.tls:
-            return await dial(pinned, lambda: Connection(self._lost), self._context(pinned))
+            return await speak(sock, pinned, lambda: Connection(self._lost), self._context(pinned))
         connection = Connection(self._lost)
-        KernelStream(await connect(pinned), connection, self._kernel_clock)
+        KernelStream(sock, connection, self._kernel_clock)
         return connection
+
+    async def _through(self, sock: socket.socket, proxy: Pinned, url: str) -> Pinned:
+        """Who is at the other end of a socket to the proxy, once it has let us through."""
+        host, port, tls = self._rules.check_url(url)
+        if tls:
+            try:
+                await tunnel(sock, host, port)
+            except BaseException:
+                sock.close()
+                raise
+        return Pinned(host, port, tls, proxy.addresses)
 
     @property
     def dialled(self) -> int:
@@ -159,7 +176,7 @@ class HttptoolsTransport:
             return known
         async with self._resolving[origin]:
             if origin not in self._pinned:
-                self._pinned[origin] = await resolve(url, self._rules, lookup=self._lookup)
+                self._pinned[origin] = await way_to(url, self._rules, lookup=self._lookup)
             return self._pinned[origin]
 
     # Connections at rest
@@ -197,10 +214,17 @@ def _origin(url: str) -> Origin:
 
 
 @functools.lru_cache(maxsize=256)
-def _head(method: str, url: str, headers: tuple[tuple[str, str], ...]) -> tuple[Origin, bytes]:
-    """The origin of a request, and its head up to the value of Content-Length."""
+def _head(
+    method: str, url: str, headers: tuple[tuple[str, str], ...], *, through: bool
+) -> tuple[Origin, bytes]:
+    """The origin of a request, and its head up to the value of Content-Length.
+
+    ``through`` a proxy, http is asked for by its whole URL; https goes through a tunnel.
+    """
     parts = urlsplit(url)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    if through and parts.scheme == "http":
+        path = f"http://{parts.netloc}{path}"
     lines = [
         f"{method} {path} HTTP/1.1",
         f"Host: {parts.netloc}",

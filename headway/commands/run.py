@@ -64,17 +64,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="a whole scenario document; options win over it",
     )
-    add("--out", type=Path, metavar="DIR", help="where the files go (headway-run-TIME)")
-    add("--force", action="store_true", help="write over an earlier run in --out")
+    _add_file_arguments(parser)
     _add_process_arguments(parser)
     add("--json", action="store_true", help="print summary.json instead of the table")
     add("--quiet", action="store_true", help="no progress")
+
+
+def _add_file_arguments(parser: argparse.ArgumentParser) -> None:
+    """What stays of the run."""
+    add = parser.add_argument
+    add("--out", type=Path, metavar="DIR", help="where the files go (headway-run-TIME)")
+    add("--samples-format", default="jsonl", help="jsonl (default), parquet or both")
+    add("--force", action="store_true", help="write over an earlier run in --out")
 
 
 def _add_process_arguments(parser: argparse.ArgumentParser) -> None:
     """How this machine carries the load; no number of a right run depends on it."""
     add = parser.add_argument
     add("--transport", help="auto (default), kernel, protocol or aiohttp")
+    add("--proxy", metavar="URL", help="http://host:port, by which every request goes")
     add("--workers", type=int, default=1, metavar="N", help="processes that share the load (1)")
 
 

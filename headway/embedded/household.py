@@ -23,6 +23,7 @@ from headway.embedded.plan import (
     lane_specs,
     python,
     server_specs,
+    worker_spec,
 )
 from headway.embedded.ports import free_port, is_free
 from headway.embedded.valkey import valkey_spec
@@ -85,12 +86,14 @@ def keep_house(wish: Wish, *, data_dir: Path, scratch: Path) -> NoReturn:
 
 
 def _start(family: Family, plan: Plan, told: Mapping[str, str]) -> str:
-    """Engines and broker come up while the database is prepared; then pages and workers.
+    """What needs no database comes up while that is prepared; then pages and watchdog.
 
     The path of the first run's page, where this start has started one.
     """
-    specs = (valkey_spec(plan.socket), *engine_specs(plan), *lane_specs(plan))
+    broker = family.start(valkey_spec(plan.socket))
+    specs = (*engine_specs(plan), *lane_specs(plan), worker_spec())
     early = [family.start(spec) for spec in specs]
+    family.wait_ready(broker)
     urls = ["--engine-url", f"http://{LOOPBACK}:{plan.engine_port}"]
     urls += ["--lane-urls", *(f"http://{LOOPBACK}:{port}" for port in plan.lane_ports)]
     urls += ["--gateway-url", f"http://{LOOPBACK}:{plan.gateway_port}"]
@@ -98,7 +101,7 @@ def _start(family: Family, plan: Plan, told: Mapping[str, str]) -> str:
         urls += ["--llamacpp-url", f"http://{LOOPBACK}:{plan.llamacpp_port}"]
         urls += ["--llamacpp-model", MODEL]
     password = kept_secret(plan.data_dir, "admin_password", size=12)
-    _manage(
+    said = _manage(
         "prepare_embedded",
         *urls,
         told={**told, "HEADWAY_DEMO_PASSWORD": password},
@@ -109,7 +112,6 @@ def _start(family: Family, plan: Plan, told: Mapping[str, str]) -> str:
         family.wait_ready(child)
     for spec in gateway_specs(plan):
         family.start(spec)
-    said = _manage("start_first_run", told=told, fault="the first load test could not be started")
     return said.strip().lstrip("/")
 
 

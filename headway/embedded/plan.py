@@ -120,19 +120,23 @@ def gateway_specs(plan: Plan) -> list[Spec]:
 
 
 def server_specs(plan: Plan) -> list[Spec]:
-    """Pages, worker and watchdog, in the order of their start."""
+    """Pages and watchdog, in the order of their start: they read the database at once."""
     pages = ["-m", "uvicorn", "controlplane.asgi:application", "--host", plan.bind]
     pages += ["--port", str(plan.port), "--no-access-log", "--timeout-graceful-shutdown", "2"]
     pages += ["--no-proxy-headers"]  # else uvicorn believes whom a caller on loopback says it is
+    return [
+        Spec("pages", python(*pages), ready=answers(f"{plan.address}healthz")),
+        Spec("watchdog", python("manage.py", "watch_runs")),
+    ]
+
+
+def worker_spec() -> Spec:
+    """What supervises runs. It asks the broker first, so it may start before the database."""
     worker = ["-m", "celery", "-A", "controlplane", "worker", "--loglevel", "INFO"]
     # A task only supervises a process of its own, so threads are enough, and one signal ends all.
     worker += ["--pool", "threads", "--concurrency", "4", "--without-gossip", "--without-mingle"]
-    return [
-        Spec("pages", python(*pages), ready=answers(f"{plan.address}healthz")),
-        # On SIGTERM it would wait for its runs to end; they are told by the watchdog next time.
-        Spec("worker", python(*worker), stop_after=2.0),
-        Spec("watchdog", python("manage.py", "watch_runs")),
-    ]
+    # On SIGTERM it would wait for its runs to end; they are told by the watchdog next time.
+    return Spec("worker", python(*worker), stop_after=2.0)
 
 
 def answers(url: str) -> Callable[[], bool]:

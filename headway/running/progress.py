@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any, TextIO
 
-from headway.running.saying import say
+from headway.running.saying import say, would_wait
 from loadtest.conclusion import Conclusion
 from loadtest.facts import Facts
 from loadtest.news import News
@@ -55,8 +55,11 @@ class Progress:
         self._say(f"{printable(text)}\n")
 
     def _say(self, text: str) -> None:
-        """A stream that fails once is left alone from then on; the load goes on."""
-        if not self._quiet and say(text, self._stream) is not None:
+        """A stream that fails once is left alone from then on; the load goes on.
+
+        Nor does it wait for a reader that does not read: such a one misses lines.
+        """
+        if not self._quiet and not would_wait(self._stream) and say(text, self._stream) is not None:
             self._quiet = True
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 from typing import TextIO
 
 
@@ -21,6 +22,14 @@ def say(text: str, stream: TextIO | None) -> Exception | None:
         _mute(stream)
         return error
     return None
+
+
+def would_wait(stream: TextIO | None) -> bool:
+    """Whether a line written now would wait for whoever reads: a full pipe, a halted terminal."""
+    try:
+        return stream is not None and not select.select([], [stream.fileno()], [], 0)[1]
+    except (OSError, ValueError):  # no descriptor, or a closed one: writing tells
+        return False
 
 
 def hold_descriptors() -> None:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
+import fcntl
 import os
 import shutil
 import sys
+from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,10 +18,11 @@ from typing import Any
 from documents.problem import DocumentError, Problem
 from engines.egress import EgressDenied, EgressRules
 from engines.probe import probe
+from engines.proxy import Proxy
 from headway.running.arguments import document
 from headway.running.progress import Progress
 from headway.running.saying import hold_descriptors, say
-from loadtest import crew_rules, publishing, recorder
+from loadtest import crew_rules, publishing, recorder, sample_store
 from loadtest.conclusion import Conclusion
 from loadtest.crew import execute_crew
 from loadtest.eventloop import run_fast
@@ -31,6 +36,7 @@ _OURS = (
     recorder.SCENARIO,
     recorder.FACTS,
     recorder.SAMPLES,
+    recorder.PARQUET,
     recorder.WINDOWS,
     recorder.TRACE,
     recorder.SHADOW,
@@ -64,14 +70,17 @@ def run_in_shell(args: argparse.Namespace) -> int:
 
 
 async def _run(args: argparse.Namespace) -> Conclusion:
-    rules, key = EgressRules.open(), os.environ.get("HEADWAY_API_KEY", "")
+    proxy = Proxy.parse(args.proxy) if args.proxy is not None else None
+    rules, key = replace(EgressRules.open(), proxy=proxy), os.environ.get("HEADWAY_API_KEY", "")
     stop = asyncio.Event()
     with stop_on_signals(stop):
         scenario = Scenario.parse(await complete(document(args), rules, key))
         crew_rules.check(scenario, args.workers)
+        sample_store.check(args.samples_format)
         out = directory(args.out, force=args.force)
-        order = Order(scenario, out, rules, key)
-        conclusion = await _executed(order, args, stop)
+        order = Order(scenario, out, rules, key, samples_format=args.samples_format)
+        with claimed(out):
+            conclusion = await _executed(order, args, stop)
     if not args.quiet:
         say(f"files in {out}\n", sys.stderr)
     return conclusion
@@ -81,7 +90,10 @@ async def _executed(order: Order, args: argparse.Namespace, stop: asyncio.Event)
     progress = Progress(quiet=args.quiet)
     if args.workers == 1:
         return await execute(order, progress, stop)
-    return await execute_crew(order, args.workers, ("--egress", "open"), progress, stop)
+    egress = ["--egress", "open"]
+    if order.rules.proxy is not None:
+        egress += ["--proxy", order.rules.proxy.url]
+    return await execute_crew(order, args.workers, egress, progress, stop)
 
 
 async def complete(given: dict[str, Any], rules: EgressRules, key: str) -> dict[str, Any]:
@@ -118,11 +130,32 @@ def directory(out: Path | None, *, force: bool) -> Path:
         message = "is not empty; give another, or --force to write over the run in it"
         raise DocumentError([Problem("out", str(out), message)])
     out.mkdir(parents=True, exist_ok=True)
+    with claimed(out):
+        _empty(out)
+    return out
+
+
+@contextlib.contextmanager
+def claimed(out: Path) -> Iterator[None]:
+    """Hold a directory for one run. Two that share it would conclude from each other's samples."""
+    descriptor = os.open(out, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            message = "is being written by another run; wait for its end, or give another directory"
+            raise DocumentError([Problem("out", str(out), message)]) from None
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _empty(out: Path) -> None:
+    """Without the files of an earlier run."""
     for name in _OURS:
         (out / name).unlink(missing_ok=True)
     for part in recorder.parts(out):
         shutil.rmtree(part)
-    return out
 
 
 def _refuse(word: str, problems: Any) -> int:

@@ -11,7 +11,7 @@ from documents.problem import DocumentError, Problem
 from engines.egress import EgressRules
 from engines.probe import Probe, probe
 from engines.target import Target
-from loadtest.ab.engines import client_of
+from loadtest.ab.engines import client_of, signals_of
 from loadtest.ab.ground import EngineLost, Ground
 from loadtest.ab.order import Order
 from loadtest.endpoint import Endpoint
@@ -26,12 +26,13 @@ async def endpoints_ground(
     """``keys`` are the endpoints' credentials in their order; fewer mean none."""
     padded = (*keys, *("" for _ in order.endpoints))[: len(order.endpoints)]
     async with AsyncExitStack() as stack:
-        clients, engines = {}, {}
+        clients, engines, signals = {}, {}, {}
         for lane, endpoint, key in zip(("P", "Q"), order.endpoints, padded, strict=False):
             engines[lane] = fingerprint(endpoint, await _asked(endpoint, rules, key))
             target = Target(endpoint.base_url, endpoint.model, endpoint.adapter, key)
             clients[lane] = await stack.enter_async_context(client_of(target, rules))
-        yield Ground(clients=clients, engines=engines, clock=time.monotonic)
+            signals[lane] = await stack.enter_async_context(signals_of(target, rules))
+        yield Ground(clients=clients, engines=engines, clock=time.monotonic, signals=signals)
 
 
 def fingerprint(endpoint: Endpoint, found: Probe) -> str:

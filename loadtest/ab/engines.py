@@ -7,17 +7,20 @@ import contextlib
 import json
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 from engines.client import EngineClient
 from engines.egress import EgressRules
+from engines.readings import reading
+from engines.signals_feed import SignalsFeed
 from engines.target import Target
 from engines.transport.httptools_stream import HttptoolsTransport
 from loadtest.ab.ground import EngineLost, Ground
 from loadtest.ab.model import facts_of, fingerprint_of
 from loadtest.ab.order import Order
+from schedulers.signals import Signals
 from simulator import profile as profiles
 
 MODEL = "simulated"
@@ -44,6 +47,11 @@ async def engines_ground(order: Order) -> AsyncIterator[Ground]:
             for lane, one in processes.items()
         }
 
+        signals = {
+            lane: await stack.enter_async_context(signals_of(Target(one.url, MODEL, "simulated")))
+            for lane, one in processes.items()
+        }
+
         def lost() -> str:
             return "; ".join(
                 f"the engine of lane {lane} ended with code {one.process.returncode}"
@@ -53,6 +61,7 @@ async def engines_ground(order: Order) -> AsyncIterator[Ground]:
 
         yield Ground(
             clients=clients,
+            signals=signals,
             engines=dict.fromkeys(processes, fingerprint),
             clock=time.monotonic,
             lost=lost,
@@ -72,6 +81,20 @@ async def client_of(
         yield client
     finally:
         await transport.close()
+
+
+@asynccontextmanager
+async def signals_of(
+    target: Target, rules: EgressRules | None = None
+) -> AsyncIterator[Callable[[], Signals | None]]:
+    """The engine's last reading, polled beside the load."""
+    feed = SignalsFeed(target, rules or EgressRules.loopback(), clock=time.monotonic)
+    polling = asyncio.ensure_future(feed.run())
+    try:
+        yield lambda: reading(feed, float)
+    finally:
+        polling.cancel()
+        await asyncio.gather(polling, return_exceptions=True)
 
 
 @dataclass(frozen=True)

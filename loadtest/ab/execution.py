@@ -114,6 +114,7 @@ class _Comparison:
                     stack.enter_context(Recorder(_directory(out / f"lane-{name}"))),
                     self._take,
                     self._book.ran,
+                    ground.signals.get(name, _unsaid),
                 ),
             )
             for name in replay.lanes
@@ -238,6 +239,10 @@ def read_blocks(out: Path) -> Iterator[dict[str, Any]]:
         for line in file:
             if line.endswith("\n"):
                 yield json.loads(line)
+
+
+def _unsaid() -> None:
+    """Of an engine that says nothing of itself."""
 
 
 def _directory(path: Path) -> Path:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from loadtest.driver import Client
+from schedulers.signals import Signals
 
 
 class EngineLost(RuntimeError):  # noqa: N818 - reads as what happened
@@ -30,5 +31,7 @@ class Ground:
     """Seconds between everything being ready and the schedule's start."""
     lost: Callable[[], str] = nobody_lost
     """Which engine of our own has died, in words; empty while none has."""
+    signals: Mapping[str, Callable[[], Signals | None]] = field(default_factory=dict)
+    """By lane, the engine's last reading; a lane without one says nothing of itself."""
     model: Mapping[str, Any] = field(default_factory=dict)
     """Profile, its source and its stated error, where the numbers are a model's."""

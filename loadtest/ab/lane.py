@@ -1,14 +1,12 @@
-"""One lane: its engine, its driver, and the limiter between, whose law changes by the draw."""
+"""One lane: its engine, its driver, and the laws between, which change by the draw."""
 
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-from gateway.lane_limiter import LaneLimiter
+from loadtest.ab.lane_laws import LaneLaws, Read
 from loadtest.ab.order import Order
 from loadtest.ab.replay import Replay
 from loadtest.driver import Client, Driver, Means
@@ -18,7 +16,7 @@ from loadtest.runclock import RunClock
 from measurement.comparison.assignment import Slot
 from measurement.sample import Sample
 from measurement.window import WindowFold
-from schedulers.decision import Decision
+from schedulers.decision import Decision, DecisionPoint
 
 Ran = Callable[[Slot, str], None]
 Take = Callable[[str, Sample], None]
@@ -33,6 +31,8 @@ class LaneMeans:
     recorder: Recorder
     take: Take
     ran: Ran
+    read: Read = lambda: None
+    """The engine's last reading."""
 
 
 class Lane:
@@ -46,22 +46,17 @@ class Lane:
         self._means = means
         self._fold = WindowFold(slo=order.load.slo)
         first = self._policies[self._slots[0].arm]
-        self.limiter = LaneLimiter(
-            first.sha256,
-            _law(first),
-            means.clock,
-            cost_clock=time.perf_counter,
-            on_decision=self._decided,
-        )
+        self._laws = LaneLaws(order, first, means.clock, self._decided, means.read)
         self.driver = Driver(
             replay.schedule(),
             Means(
                 means.client,
-                self.limiter,
+                self._laws.door,
                 self._fold,
                 self._sample,
                 means.clock,
                 timeouts_of(order.load.timeouts),
+                retrier=self._laws.retrier,
             ),
             drain=order.load.drain_s,
         )
@@ -86,13 +81,13 @@ class Lane:
     async def _turns(self, on_turn: Callable[[], None]) -> None:
         for slot in self._slots:
             await asyncio.sleep(max(0.0, slot.start - self._clock()))
-            before = self.limiter.version
+            before = self._laws.version
             policy = self._policies[slot.arm]
-            self.limiter.adopt(policy.sha256, _law(policy))
+            self._laws.adopt(policy)
             if self._clock() > slot.counts_from and slot.start > 0:
                 self._means.ran(slot, before)  # late: it still decided while the slot counted
-            self._means.ran(slot, self.limiter.version)
-            self._fold.limit(max(0.0, self._clock()), self.limiter.limit)
+            self._means.ran(slot, self._laws.version)
+            self._fold.limit(max(0.0, self._clock()), self._laws.limiter.limit)
             on_turn()
 
     def _sample(self, sample: Sample) -> None:
@@ -101,9 +96,5 @@ class Lane:
 
     def _decided(self, decision: Decision) -> None:
         self._means.recorder.decision(decision)
-        self._fold.limit(max(0.0, decision.at), int(decision.after))
-
-
-def _law(policy: Any) -> Any:
-    """Orders hold policies with a law for concurrency only."""
-    return policy.law("concurrency")
+        if decision.point is DecisionPoint.CONCURRENCY:
+            self._fold.limit(max(0.0, decision.at), int(decision.after))

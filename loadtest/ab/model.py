@@ -27,10 +27,12 @@ async def model_ground(order: Order, *, apart: bool = False) -> AsyncIterator[Gr
     fingerprint = fingerprint_of(order.profile, profile)
     lanes = ("P", "Q")
     seed = order.plan.seed % 2**31
+    clients = {
+        lane: ModelClient(config, seed=seed + apart * place) for place, lane in enumerate(lanes)
+    }
     yield Ground(
-        clients={
-            lane: ModelClient(config, seed=seed + apart * place) for place, lane in enumerate(lanes)
-        },
+        clients=clients,
+        signals={lane: client.signals for lane, client in clients.items()},
         engines=dict.fromkeys(lanes, fingerprint),
         clock=asyncio.get_running_loop().time,
         lead=0.0,

@@ -15,7 +15,9 @@ from itertools import count, pairwise
 
 from engines.answer import Answer
 from engines.request import CompletionRequest, Timeouts
+from loadtest.simulation.readings import Readings
 from measurement.outcome import Outcome, TokenSource
+from schedulers.signals import Signals
 from simulator.core.config import EngineConfig
 from simulator.core.engine import Engine, QueueFull
 from simulator.core.request import Request
@@ -38,6 +40,11 @@ class ModelClient:
             Engine(config, seed=seed), clock=loop.time, call_at=loop.call_at, on_step=_unheard
         )
         self._serial = count()
+        self._readings = Readings(self._host.engine, None)
+
+    def signals(self) -> Signals:
+        """What the engine says of itself, once a second, as a scraper would have it."""
+        return self._readings.at(self._clock())
 
     async def complete(
         self,

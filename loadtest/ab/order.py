@@ -20,11 +20,12 @@ from measurement.comparison.assignment import LEAST_FLOOR, Arm, Design, Timetabl
 from measurement.comparison.plan import ComparisonPlan, Stimulus
 from schedulers.decision import DecisionPoint
 from schedulers.document import Policy
+from schedulers.enforcement import Host, enforced
 from simulator import profile as profiles
 
-ENFORCED = (DecisionPoint.CONCURRENCY,)
-"""The decision points that a comparison holds its arms to, wherever it runs. A simulated load test
-enforces more of a policy than this."""
+ENFORCED = enforced(Host.LOAD_TEST)
+"""The decision points that a comparison holds its arms to: those of the load driver, whatever
+answers. A simulated load test enforces another set."""
 
 
 class Where(StrEnum):
@@ -195,9 +196,18 @@ def _plan_faults(order: Order) -> list[Problem]:
 
 
 def _policy_faults(order: Order) -> list[Problem]:
-    message = "must fill concurrency, the decision point that a load test enforces"
-    return [
-        Problem(str(arm), sorted(str(point) for point in policy.laws), message)
+    """Each arm must be held to something; a difference that acts nowhere shows nothing."""
+    names = ", ".join(ENFORCED)
+    problems = [
+        Problem(str(arm), [str(point) for point in policy.laws], f"must fill one of {names}")
         for arm, policy in order.policies.items()
-        if policy.law("concurrency") is None
+        if not policy.laws.keys() & set(ENFORCED)
     ]
+    differ = [p for p in DecisionPoint if order.baseline.laws.get(p) != order.candidate.laws.get(p)]
+    if differ and not set(differ) & set(ENFORCED):
+        message = (
+            f"differs from the baseline only in {', '.join(differ)}, where a comparison does not "
+            f"act: it acts on {names}"
+        )
+        problems.append(Problem(str(Arm.CANDIDATE), order.candidate.name, message))
+    return problems

@@ -99,8 +99,12 @@ def _retries(conclusion: Conclusion) -> dict[str, int] | None:
 def _carried(carried: Carried | None) -> dict[str, Any]:
     """The transport, and where the kernel stamped what it read, how late and how surely."""
     if carried is None:
-        return {"transport": None, "connections": None}
-    said = {"transport": carried.transport, "connections": carried.connections}
+        return {"transport": None, "connections": None, "proxy": None}
+    said = {
+        "transport": carried.transport,
+        "connections": carried.connections,
+        "proxy": carried.proxy,
+    }
     receive = carried.receive
     if receive is None:
         return said

@@ -133,12 +133,13 @@ def _rates(conclusion: Conclusion) -> list[str]:
 def _transport(carried: Carried | None) -> list[str]:
     if carried is None:
         return []
+    proxy = [] if carried.proxy is None else [_row("proxy", carried.proxy, "its time counts too")]
     receive = carried.receive
     if receive is None or not receive.lag.count:
-        return [_row("transport", carried.transport, "token times as read")]
+        return [_row("transport", carried.transport, "token times as read"), *proxy]
     lag = 1e3 * (receive.lag.percentile(99) or 0.0)
     how = f"kernel stamps to {1e6 * receive.offset_error:.1f} µs, read {lag:.1f} ms late at P99"
-    return [_row("transport", carried.transport, how)]
+    return [_row("transport", carried.transport, how), *proxy]
 
 
 def _cut(conclusion: Conclusion) -> list[str]:

@@ -10,15 +10,15 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from loadtest.simulation.deciding import Deciding
+from loadtest.roster import Roster
 from loadtest.simulation.limiter import Grant, VirtualLimiter
-from loadtest.simulation.roster import Roster
-from loadtest.simulation.turns import Turns
 from measurement.sample import Sample
 from schedulers.admission.base import Ended
 from schedulers.concurrency.base import OutcomeKind
 from schedulers.ordering.base import Waiting
+from schedulers.runtime.deciding import Deciding
 from schedulers.runtime.limiter import Permit
+from schedulers.runtime.turns import Turns
 from schedulers.runtime.waiting_room import Admitted, Sent, WaitingRoom
 from schedulers.signals import Signals
 
@@ -48,6 +48,8 @@ class Front:
     ) -> None:
         self._room = room
         self._limiter = limiter
+        if limiter is not None:
+            limiter.ahead = lambda: len(room)
         self._ways = ways
         self._roster = roster
         self._signals = signals

@@ -13,11 +13,11 @@ from typing import Protocol
 import numpy as np
 
 from loadtest.driver import KINDS
+from loadtest.roster import Roster
 from loadtest.scenario import Limits
 from loadtest.schedule import Job
 from loadtest.simulation.feed import Feed
 from loadtest.simulation.flight import Flight
-from loadtest.simulation.roster import Roster
 from measurement.outcome import Outcome
 from measurement.sample import Sample
 from measurement.window import WindowFold

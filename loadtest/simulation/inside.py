@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from loadtest.simulation.deciding import Deciding
-from loadtest.simulation.roster import Roster
+from loadtest.roster import Roster
 from schedulers.batching import base as batching
 from schedulers.decision import DecisionPoint
 from schedulers.preemption import base as preemption
+from schedulers.runtime.deciding import Deciding
 from simulator.core.hooks import Ahead, Allowance, Load, Taken, View
 
 

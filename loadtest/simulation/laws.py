@@ -9,20 +9,20 @@ from typing import Any
 import numpy as np
 
 from documents.parse import build
+from loadtest.roster import Known, Roster
 from loadtest.scenario import Scenario
-from loadtest.simulation.deciding import Deciding
 from loadtest.simulation.front import Front, Ways
 from loadtest.simulation.host import Door
 from loadtest.simulation.inside import Batching, Preemption
 from loadtest.simulation.limiter import VirtualLimiter
 from loadtest.simulation.queueing import Queueing
 from loadtest.simulation.readings import Readings
-from loadtest.simulation.roster import Known, Roster
 from schedulers.admission.base import laws as admissions
 from schedulers.decision import Decision, DecisionPoint
 from schedulers.enforcement import Host, explain
 from schedulers.ordering.base import laws as orderings
 from schedulers.runtime.caps import Caps
+from schedulers.runtime.deciding import Deciding
 from schedulers.runtime.waiting_room import WaitingRoom
 from simulator.core.config import EngineConfig
 from simulator.core.engine import Engine

@@ -20,6 +20,10 @@ Grant = Callable[[int, Permit], None]
 """Told who may go: the name that waited, and its permit."""
 
 
+def _nobody() -> int:
+    return 0
+
+
 class VirtualLimiter:
     """First come, first served, as many as the law allows."""
 
@@ -37,6 +41,8 @@ class VirtualLimiter:
         self._state = law.start()
         self._waiters: OrderedDict[int, None] = OrderedDict()
         self._granted = 0
+        self.ahead: Callable[[], int] = _nobody
+        """How many wait before it elsewhere."""
         self.limit = law.limit(self._state)
         self.until = law.until(self._state)
         self.in_flight = 0
@@ -76,7 +82,7 @@ class VirtualLimiter:
             kind=kind,
             latency=now - permit.granted_at if latency is None else latency,
             ttft=sample.service_ttft if sample else None,
-            waiting=len(self._waiters),
+            waiting=len(self._waiters) + self.ahead(),
             serial=permit.serial,
             granted=self._granted,
             prompt_tokens=sample.prompt_tokens if sample else None,
@@ -96,7 +102,7 @@ class VirtualLimiter:
             in_flight=self.in_flight,
             kind=OutcomeKind.FIRST_TOKEN,
             ttft=ttft,
-            waiting=len(self._waiters),
+            waiting=len(self._waiters) + self.ahead(),
             serial=permit.serial,
             granted=self._granted,
         )

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from loadtest.simulation.deciding import Deciding
-from loadtest.simulation.roster import Roster
+from loadtest.roster import Roster
 from schedulers.ordering.base import Rank, Waiting
+from schedulers.runtime.deciding import Deciding
 from schedulers.runtime.waiting_room import WaitingRoom
 from simulator.core.hooks import View
 

@@ -13,7 +13,7 @@ POLL_S = 1.0
 class Readings:
     """The last reading holds until the next second has begun."""
 
-    def __init__(self, engine: Engine, prefill_rate: float) -> None:
+    def __init__(self, engine: Engine, prefill_rate: float | None) -> None:
         self._engine = engine
         self._prefill_rate = prefill_rate
         self._last = Signals(read_at=-math.inf, poll_s=POLL_S)

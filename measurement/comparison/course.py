@@ -41,7 +41,8 @@ class Point:
 def course(plan: ComparisonPlan, criterion: Criterion, blocks: Sequence[Block]) -> list[Point]:
     """The points of the blocks so far.
 
-    Where a fixed budget does not look, the band is that of the look to come: z·s/√k with its z.
+    Where a fixed budget does not look, the band is that of the look to come: z·s/√k with its z;
+    of few blocks, which may be alike by chance, there is none.
     """
     series = Series(plan, criterion, blocks)
     run = series.looks.running if series.used else None
@@ -74,12 +75,10 @@ def _looks(plan: ComparisonPlan, k: int) -> bool:
 def _radii(
     plan: ComparisonPlan, criterion: Criterion, k: int, variance: float
 ) -> tuple[float | None, float | None]:
-    if k < 2:
+    if k < LEAST_BLOCKS:
         return None, None
     rule = rule_of(plan, criterion)
     if rule.planned is None:
-        if k < LEAST_BLOCKS:
-            return None, None
         level = rule.alpha_harm / 2 if rule.bets else rule.alpha_harm
         return float(radius(variance, k, level)), float(radius(variance, k, rule.alpha))
     error = math.sqrt(variance / k)

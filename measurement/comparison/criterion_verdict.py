@@ -59,6 +59,12 @@ class CriterionVerdict:
     detectable: float | None
     accepted_by: str = ""
     """Who passed a rare criterion that its blocks could not."""
+    unused: int = 0
+    """Blocks in which an arm had no answer that the criterion could judge."""
+    unmeasured: int = 0
+    """Answers in all blocks without a value to judge them by, of both arms."""
+    metric: str = ""
+    """The latency that an exceedance is about."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON."""
@@ -137,6 +143,13 @@ class Series:
             rare=baseline.bad + candidate.bad < POOLED_EVENTS,
             e_counts=rule_of(self.plan, self.criterion).bets,
             accepted_by=accepted_by,
+            unused=place + 1 - k,
+            unmeasured=sum(
+                arm.count(name).unmeasured
+                for block in self.blocks[: place + 1]
+                for arm in block.arms
+            ),
+            metric=self.criterion.metric,
             **numbers,
         )
 

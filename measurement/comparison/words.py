@@ -14,6 +14,10 @@ from measurement.comparison.criterion_verdict import (
 )
 from measurement.comparison.looks import POOLED_EVENTS
 
+NO_BLOCK = "Inconclusive because no block has ended yet."
+STREAMED = ("ttft_ms", "ttfat_ms", "tpot_ms", "itl_ms", "longest_gap_ms")
+"""Metrics that only a streamed answer has."""
+
 
 def because(
     outcome: str,
@@ -31,7 +35,7 @@ def because(
     if outcome == PASS:
         return f"Passing because {_joined([_passed(row) for row in rows])}."
     if not blocks:
-        return "Inconclusive because no block has ended yet."
+        return NO_BLOCK
     end = ", and the planned time is over: a person decides" if over else ""
     return f"Inconclusive because {_open([row for row in rows if row.outcome != PASS])}{end}."
 
@@ -40,9 +44,11 @@ def reasons(outcome: str, rows: Sequence[CriterionVerdict]) -> tuple[str, ...]:
     """Every criterion that stands in the way of a pass, in a sentence."""
     if outcome == HARM:
         return tuple(f"{capital(_harmed(row))}." for row in rows if row.outcome == HARM)
-    if outcome == INCONCLUSIVE:
-        return tuple(f"{capital(_unclear(row))}." for row in rows if row.outcome != PASS)
-    return ()
+    if outcome != INCONCLUSIVE:
+        return ()
+    if not any(row.k or row.unused for row in rows):
+        return (NO_BLOCK,)
+    return tuple(f"{capital(text)}." for text in _told([r for r in rows if r.outcome != PASS]))
 
 
 def unequal_load(p: float) -> str:
@@ -96,12 +102,31 @@ def _passed(row: CriterionVerdict) -> str:
 
 
 def _open(rows: Sequence[CriterionVerdict]) -> str:
-    return _unclear(rows[0]) if rows else "the bake time is not over"
+    told = _told(rows)
+    return told[0] if told else "the bake time is not over"
 
 
-def _unclear(row: CriterionVerdict) -> str:
+def _told(rows: Sequence[CriterionVerdict]) -> list[str]:
+    """Each in a sentence; those of which the same is to be said, in one."""
+    groups: dict[tuple[object, ...], list[CriterionVerdict]] = {}
+    for place, row in enumerate(rows):
+        why = (bool(row.unmeasured), row.metric) if row.unused else ()
+        key = (row.k, row.unused, *why) if row.k < LEAST_BLOCKS else ("own", place)
+        groups.setdefault(key, []).append(row)
+    return [_unclear(found[0], _names(found)) for found in groups.values()]
+
+
+def _names(rows: Sequence[CriterionVerdict]) -> str:
+    *first, last = (row.label for row in rows)
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _unclear(row: CriterionVerdict, names: str) -> str:
     if row.k < LEAST_BLOCKS:
-        return f"{row.label} has {row.k} blocks, and nothing is said before {LEAST_BLOCKS}"
+        verb = "has" if names == row.label else "have"
+        noun = "block" if row.k == 1 else "blocks"
+        said = f"{names} {verb} {row.k} {noun}, and nothing is said before {LEAST_BLOCKS}"
+        return f"{said}. {_unused(row)}" if row.unused else said
     if row.rare:
         return f"{row.label} had only {row.pooled} bad requests in {row.k:,} blocks: {_rare(row)}"
     if row.m is None or row.r_pass is None:
@@ -109,6 +134,23 @@ def _unclear(row: CriterionVerdict) -> str:
     return (
         f"{_rates(row)}: the gap is surely only under {points(row.m + row.r_pass)} points, "
         f"where under {points(row.pass_margin)} is needed"
+    )
+
+
+def _unused(row: CriterionVerdict) -> str:
+    """Why blocks count for nothing, and what to do."""
+    more = " more" if row.k else " so far"
+    blocks = f"{row.unused:,} {'block' if row.unused == 1 else 'blocks'}{more} can't be judged"
+    if not row.unmeasured:
+        return f"{blocks}, as an arm was asked nothing in them: send more traffic, or longer blocks"
+    what = row.metric or "every metric of the SLO"
+    cause = f"{blocks}, as an arm had no answer with a value of {what} in them"
+    if row.metric and row.metric not in STREAMED:
+        return f"{cause} ({row.unmeasured:,} answers without one)"
+    return (
+        f"{cause}: {row.unmeasured:,} answers were not streamed or had too few tokens, and those "
+        "have no time of a first token or between tokens. Let clients ask with stream: true, or "
+        "judge by an SLO on e2e_ms or by errors"
     )
 
 

@@ -8,15 +8,24 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from documents.parse import build
 from schedulers.admission.base import AdmissionLaw, Ended
+from schedulers.admission.base import laws as admissions
 from schedulers.concurrency.base import OutcomeKind
-from schedulers.decision import Reason
+from schedulers.decision import Decision, DecisionPoint, Reason
+from schedulers.document import Policy
 from schedulers.ordering.base import OrderingLaw, Waiting
+from schedulers.ordering.base import laws as orderings
 from schedulers.request import Request
 from schedulers.runtime.caps import Caps
+from schedulers.runtime.deciding import Deciding
 from schedulers.runtime.limiter import Limiter, Permit
+from schedulers.runtime.turns import Turns
 from schedulers.runtime.waiting_room import Admitted, Sent, WaitingRoom
 from schedulers.signals import Signals
+
+QUEUED = frozenset({DecisionPoint.ADMISSION, DecisionPoint.ORDERING})
+"""The decision points of a policy that need a queue."""
 
 
 class Shed(Exception):  # noqa: N818 - an answer, not a fault
@@ -33,42 +42,63 @@ class Ticket:
     """The right to have one admitted request in flight, until it is released."""
 
     admitted: Admitted
-    permit: Permit
+    permit: Permit | None
+    """None where no limiter stands behind the queue."""
     prefilled: bool = False
+    released: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Laws:
-    """What decides: who is taken, and who is next."""
+    """What decides: who is taken, and who is next. ``version`` names the policy."""
 
     admission: AdmissionLaw[Any]
     ordering: OrderingLaw[Any]
+    version: str = ""
+
+    @classmethod
+    def of(cls, policy: Policy) -> Laws:
+        """A point that the policy leaves open takes everybody, in order of arrival."""
+        return cls(
+            admission=policy.law("admission") or build(admissions.get("always"), {}),
+            ordering=policy.law("ordering") or build(orderings.get("fcfs"), {}),
+            version=policy.sha256,
+        )
 
 
 class AdmissionQueue:
     """Requests wait here by tier until the laws and the limiter let them through.
 
-    ``signals`` gives the last reading of the engine; ``draw`` numbers from [0, 1). All calls belong
-    to one event loop's thread. Cancelled at any await, a request leaves nothing behind.
+    ``limiter`` None: as many as the admission law takes. ``signals`` gives the last reading of the
+    engine; ``draw`` numbers from [0, 1); ``said`` hears what is decided. All calls belong to one
+    event loop's thread. Cancelled at any await, a request leaves nothing behind.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - all that it works with is handed in
         self,
         laws: Laws,
-        limiter: Limiter,
+        limiter: Limiter | None,
         *,
         clock: Callable[[], float],
         draw: Callable[[], float],
         caps: Caps | None = None,
         signals: Callable[[], Signals | None] = lambda: None,
+        said: Deciding | None = None,
     ) -> None:
-        self._room = WaitingRoom(laws.admission, laws.ordering, caps or Caps(), draw)
+        room = self._room = WaitingRoom(laws.admission, laws.ordering, caps or Caps(), draw)
+        room.version = laws.version
         self._limiter = limiter
+        if limiter is not None:
+            limiter.ahead = lambda: len(room)
         self._clock = clock
         self._signals = signals
+        self._said = said or Deciding(_no_cost, _unheard)
+        self._turns = Turns(room, self._said)
         self._waiters: dict[int, asyncio.Future[Ticket]] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._serial = 0
+        self.in_flight = 0
+        """Tickets that are not released."""
 
     @property
     def waiting(self) -> int:
@@ -90,8 +120,8 @@ class AdmissionQueue:
         one = Waiting(request=stamped, kv_tokens=kv_tokens, progress=progress)
         waiter: asyncio.Future[Ticket] = asyncio.get_running_loop().create_future()
         self._waiters[stamped.serial] = waiter
-        for sent in self._room.join(one, now):
-            self._send_away(sent)
+        for sent in self._said.timed(lambda: self._room.join(one, now)):
+            self._send_away(sent, now)
         self._pump()
         try:
             return await waiter
@@ -104,12 +134,14 @@ class AdmissionQueue:
                     self._pump()
             raise
 
-    def first_token(self, ticket: Ticket) -> None:
+    def first_token(self, ticket: Ticket, ttft: float | None = None) -> None:
         """The prompt is computed: what waited for prefill may come, and the limit may move."""
-        self._limiter.first_token(ticket.permit)
-        if not ticket.prefilled and not ticket.permit.released:
+        if self._limiter is not None and ticket.permit is not None:
+            self._limiter.first_token(ticket.permit, ttft)
+        if not ticket.prefilled and not ticket.released:
             ticket.prefilled = True
-            self._room.prefilled(ticket.admitted, self._clock())
+            now = self._clock()
+            self._said.timed(lambda: self._room.prefilled(ticket.admitted, now))
             self._pump()
 
     def release(  # noqa: PLR0913 - what a host knows of a finished request
@@ -125,15 +157,21 @@ class AdmissionQueue:
         late: bool | None = None,
     ) -> None:
         """The request is over: all three laws learn, and whoever is next goes."""
-        self._limiter.release(
-            ticket.permit,
-            outcome_kind=outcome_kind,
-            latency=latency,
-            ttft=ttft,
-            prompt_tokens=prompt_tokens,
-            output_tokens=output_tokens,
-            retry_after=retry_after,
-        )
+        if ticket.released:
+            serial = ticket.admitted.request.serial
+            raise RuntimeError(f"ticket {serial} was released before")
+        ticket.released = True
+        self.in_flight -= 1
+        if self._limiter is not None and ticket.permit is not None:
+            self._limiter.release(
+                ticket.permit,
+                outcome_kind=outcome_kind,
+                latency=latency,
+                ttft=ttft,
+                prompt_tokens=prompt_tokens,
+                output_tokens=output_tokens,
+                retry_after=retry_after,
+            )
         went = ticket.admitted
         over = Ended(
             request=went.request,
@@ -145,50 +183,80 @@ class AdmissionQueue:
             prefilled=ticket.prefilled,
             late=late,
         )
-        self._room.ended(went, over, self._clock())
+        now = self._clock()
+        self._said.timed(lambda: self._room.ended(went, over, now))
+        self._pump()
+
+    def adopt(self, laws: Laws) -> None:
+        """Another version decides from now on; whoever waits or is in flight stays."""
+        self._room.adopt(laws.version, laws.admission, laws.ordering, self._clock())
+        self._pump()
+
+    def pump(self) -> None:
+        """Let go whoever may: for hosts that change what the limiter allows."""
         self._pump()
 
     def _pump(self) -> None:
         """Let go whoever may; send away whoever must."""
         now = self._clock()
         for sent in self._room.expired(now):
-            self._send_away(sent)
-        while len(self._room) and self._limiter.in_flight < self._limiter.limit:
-            what = self._room.next(self._signals(), now)
+            self._send_away(sent, now)
+        while len(self._room) and self._has_place():
+            what = self._said.timed(lambda: self._room.next(self._signals(), now))
             if what is None:
                 break
             if isinstance(what, Sent):
-                self._send_away(what)
+                self._send_away(what, now)
                 continue
             if self._waiters[what.request.serial].done():  # cancelled, and not yet come to leave
                 self._room.back(what, now)
                 self._room.leave(what.one)
                 continue
-            permit = self._limiter.try_acquire()
-            if permit is None:  # its time had come, and the limit is lower now
+            permit = None if self._limiter is None else self._limiter.try_acquire()
+            if permit is None and self._limiter is not None:  # it is lower since its time has come
                 self._room.back(what, now)
                 break
+            self._turns.went(what, now)
+            self.in_flight += 1
             self._waiters.pop(what.request.serial).set_result(Ticket(what, permit))
         self._arm(now)
 
-    def _send_away(self, sent: Sent) -> None:
+    def _has_place(self) -> bool:
+        return self._limiter is None or self._limiter.in_flight < self._limiter.limit
+
+    def _send_away(self, sent: Sent, now: float) -> None:
+        self._turns.sent(sent, now)
         waiter = self._waiters.pop(sent.request.serial)
         if not waiter.done():
             waiter.set_exception(Shed(sent.reason, sent.retry_after_s))
 
     def _arm(self, now: float) -> None:
-        """While someone waits, wake up when a law's answer or a time to live ends."""
+        """While someone waits, wake up when a law's answer or a time to live ends.
+
+        Where the limiter is full, what is held needs not be asked for again before it isn't.
+        """
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
         if not len(self._room):
             return
-        at = min(self._room.wake_at(), self._limiter.until)
+        at = self._room.wake_at() if self._has_place() else self._room.expires_at()
+        if self._limiter is not None:
+            at = min(at, self._limiter.until)
         if at < math.inf:
             loop = asyncio.get_running_loop()
             self._timer = loop.call_later(max(0.001, at - now), self._ring)
 
     def _ring(self) -> None:
         self._timer = None
-        self._limiter.keep_time()
+        if self._limiter is not None:
+            self._limiter.keep_time()
         self._pump()
+
+
+def _no_cost() -> float:
+    return 0.0
+
+
+def _unheard(decision: Decision) -> None:
+    """Nobody keeps a trace."""

@@ -38,6 +38,10 @@ class Observer(Protocol):
         ...
 
 
+def _nobody() -> int:
+    return 0
+
+
 class Limiter:
     """Lets as many requests through as the law allows, first come first served.
 
@@ -66,6 +70,8 @@ class Limiter:
         self._waiters: OrderedDict[asyncio.Future[Permit], None] = OrderedDict()
         self._timer: asyncio.TimerHandle | None = None
         self._granted = 0
+        self.ahead: Callable[[], int] = _nobody
+        """How many wait in a queue that a host keeps before it: its law is told of them."""
         self.in_flight = 0
         self.decisions = 0
         """Decisions reported."""
@@ -143,7 +149,7 @@ class Limiter:
             kind=outcome_kind,
             latency=now - permit.granted_at if latency is None else latency,
             ttft=ttft,
-            waiting=len(self._waiters),
+            waiting=len(self._waiters) + self.ahead(),
             serial=permit.serial,
             granted=self._granted,
             prompt_tokens=prompt_tokens,
@@ -170,7 +176,7 @@ class Limiter:
             in_flight=self.in_flight,
             kind=OutcomeKind.FIRST_TOKEN,
             ttft=now - permit.granted_at if ttft is None else ttft,
-            waiting=len(self._waiters),
+            waiting=len(self._waiters) + self.ahead(),
             serial=permit.serial,
             granted=self._granted,
         )

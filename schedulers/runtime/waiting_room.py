@@ -29,6 +29,8 @@ class Admitted:
     reservation: Reservation
     at: float
     reason: Reason
+    version: str = ""
+    """Of the policy whose law took it."""
 
     @property
     def request(self) -> Request:
@@ -51,6 +53,15 @@ class Sent:
 Flow = tuple[int, str]
 
 
+@dataclass(slots=True)
+class _Kept:
+    """Laws that don't decide now, and the states that they come back to."""
+
+    admission: AdmissionLaw[Any]
+    admitting: Any
+    order: Any
+
+
 class WaitingRoom:
     """Bounded by tier and in all; ``draw`` gives numbers from [0, 1) to spread Retry-After."""
 
@@ -64,6 +75,9 @@ class WaitingRoom:
         self.admission, self.ordering, self.caps = admission, ordering, caps
         self.admitting = admission.start()
         self.order = ordering.start()
+        self.version = ""
+        """Of the policy that decides."""
+        self._kept: dict[str, _Kept] = {}
         self._draw = draw
         self._flows: dict[Flow, OrderedDict[int, Waiting]] = {}
         self._bands = Counter[int]()
@@ -145,13 +159,11 @@ class WaitingRoom:
                 return self._sent(one, answer.reason, now, answer.retry_after_s)
             self.order = self.ordering.left(self.order, one, self._backlog(), now)
             self._leaving.left(now)
-            return Admitted(one, answer.reservation, now, answer.reason)
+            return Admitted(one, answer.reservation, now, answer.reason, self.version)
 
     def back(self, went: Admitted, now: float) -> None:
         """It could not go after all: it waits again, at the head of its tenant's."""
-        self.admitting = self.admission.ended(
-            self.admitting, _over(went, kind=OutcomeKind.CANCELLED, prefilled=False), now
-        )
+        self._freed(went, now, prefilled=False)
         flow = self._flows.setdefault((went.request.band, went.request.tenant), OrderedDict())
         flow[went.request.serial] = went.one
         flow.move_to_end(went.request.serial, last=False)
@@ -159,12 +171,44 @@ class WaitingRoom:
 
     def prefilled(self, went: Admitted, now: float) -> None:
         """Its first token has come."""
-        self.admitting = self.admission.prefilled(self.admitting, went.reservation, now)
+        if went.version == self.version:
+            self.admitting = self.admission.prefilled(self.admitting, went.reservation, now)
+        elif (kept := self._kept.get(went.version)) is not None:
+            kept.admitting = kept.admission.prefilled(kept.admitting, went.reservation, now)
 
     def ended(self, went: Admitted, over: Ended, now: float) -> None:
-        """It is over, however it went; both laws learn."""
+        """It is over, however it went; both laws learn, if they are those that took it."""
+        if went.version != self.version:
+            self._freed(went, now, prefilled=over.prefilled)
+            return
         self.admitting = self.admission.ended(self.admitting, over, now)
         self.order = self.ordering.ended(self.order, went.one, over.output_tokens, now)
+
+    def adopt(
+        self, version: str, admission: AdmissionLaw[Any], ordering: OrderingLaw[Any], now: float
+    ) -> None:
+        """Another policy decides from now on; whoever waits stays, and is told to its ordering.
+
+        What the former law has admitted goes on being reserved with that law alone. Laws that come
+        back go on from the states that they had.
+        """
+        if version == self.version:
+            return
+        self._kept[self.version] = _Kept(self.admission, self.admitting, self.order)
+        kept = self._kept.pop(version, None)
+        self.version = version
+        self.admission, self.ordering = admission, ordering
+        self.admitting = admission.start() if kept is None else kept.admitting
+        self.order = ordering.start() if kept is None else kept.order
+        self._held_until = -math.inf
+        here = [one for flow in self._flows.values() for one in flow.values()]
+        here.sort(key=lambda one: one.request.serial)
+        for place, one in enumerate(here):
+            self.order = self.ordering.arrived(self.order, one, Backlog.of(here[:place]), now)
+
+    def forget(self, *, but: frozenset[str]) -> None:
+        """Drop the states of versions that no configuration names any more."""
+        self._kept = {name: kept for name, kept in self._kept.items() if name in but}
 
     def ahead_of(self, serial: int) -> int:
         """How many that wait came before."""
@@ -180,6 +224,14 @@ class WaitingRoom:
         heads = (next(iter(flow.values())) for flow in self._flows.values() if flow)
         ends = (one.request.arrived_at + self.caps.ttl_s(one.request.band) for one in heads)
         return min(ends, default=math.inf)
+
+    def _freed(self, went: Admitted, now: float, *, prefilled: bool) -> None:
+        """Its reservation goes back to the law that made it, which learns nothing from it."""
+        over = _over(went, kind=OutcomeKind.CANCELLED, prefilled=prefilled)
+        if went.version == self.version:
+            self.admitting = self.admission.ended(self.admitting, over, now)
+        elif (kept := self._kept.get(went.version)) is not None:
+            kept.admitting = kept.admission.ended(kept.admitting, over, now)
 
     def _candidates(self, closed: int, broke: set[str]) -> Iterator[Waiting]:
         for (band, tenant), flow in self._flows.items():

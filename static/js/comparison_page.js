@@ -48,7 +48,7 @@ function redraw() {
     const column = (/** @type {number} */ at) => rows.map((row) => /** @type {number | null} */ (row[at]));
     chart.draw({ x: rows.map((row) => row[0]), columns: [column(2), column(1)], weak: [null, null], bands: [{ low: column(3), high: column(4), color: "s2" }], spans: [], range: [0, Math.max(1, spec.blocks - 1)] });
     const last = rows[rows.length - 1];
-    if (last) chart.summarise(say("gapSaid", { m: num(last[2], 2), low: num(last[3], 2), high: num(last[4], 2), k: rows.length, of: spec.blocks }));
+    if (last) chart.summarise(say(last[3] == null || last[4] == null ? "gapSoFar" : "gapSaid", { m: num(last[2], 2), low: num(last[3], 2), high: num(last[4], 2), k: rows.length, of: spec.blocks }));
   }
   if (!latest) return;
   const { left_s: left, status: now } = latest.run;

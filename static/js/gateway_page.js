@@ -6,7 +6,7 @@ import { Figure } from "./figure.js";
 import { showDecisions, showLanes, showTenants } from "./gateway/tables.js";
 import { shortcut } from "./keys.js";
 import { Live } from "./live.js";
-import { utc } from "./numbers.js";
+import { day, utc } from "./numbers.js";
 import { showTiles } from "./run/tiles.js";
 import { showConnection, showVerdict } from "./run/verdict.js";
 import { Table } from "./store.js";
@@ -27,12 +27,21 @@ const figures = page.figures.map((/** @type {any} */ spec) => {
   $(spec.lane ? "lane-figures" : "figures").append(element);
   return new Figure(element, spec, spec.lane ? lanes[spec.lane] : cohorts, { xText: utc });
 });
+const budgets = new Table(page.budget_columns);
+const budget = page.budget && $("budget-figure") ? budgetFigure() : null;
 const seen = { state: "connecting", waitS: 0, moving: true };
 /** @type {any} */
 let latest = null;
 /** @type {Decision[]} the newest first */
 let decisions = [];
 let due = false;
+
+/** Weeks on a clock of its own, so it shares no cursor with the minutes below. */
+function budgetFigure() {
+  const element = h("figure", { id: "figure-budget" });
+  $("budget-figure").append(element);
+  return new Figure(element, page.budget, budgets, { xText: day, sync: null });
+}
 
 /** Rows before what is drawn go. @param {Table} table @param {number} from */
 function forget(table, from) {
@@ -51,6 +60,8 @@ function redraw() {
     figure.draw(view);
     figure.chart.summarise(latest.summaries[figure.spec.id] ?? "");
   }
+  budget?.draw({ range: [budgets.t[0] ?? run.from, Math.max(run.until, budgets.end)], warmUp: 0 });
+  budget?.chart.summarise(latest.summaries.budget ?? "");
   showVerdict($("verdict"), latest.verdict, "queued");
   showTiles($("tiles"), latest.tiles);
   showLanes($("lanes"), latest.table);
@@ -69,6 +80,8 @@ function apply(frame) {
     decisions = [];
   }
   cohorts.take(frame.cohorts);
+  if (frame.budget) budgets.clear();
+  budgets.take(frame.budget);
   for (const [name, part] of Object.entries(frame.lanes)) lanes[name]?.take(part);
   const known = new Set(decisions.map(({ n }) => n));
   decisions = [...frame.decisions.filter((/** @type {Decision} */ one) => !known.has(one.n)), ...decisions].slice(0, LISTED);

@@ -48,6 +48,14 @@ export function utc(seconds) {
 }
 
 /**
+ * The day and the time of day in UTC of Unix seconds, mm-dd hh:mm.
+ * @param {number | null | undefined} seconds
+ */
+export function day(seconds) {
+  return seconds == null ? "–" : new Date(1000 * seconds).toISOString().slice(5, 16).replace("T", " ");
+}
+
+/**
  * An age in words: 0.8 s, 12 s, 4 min, 3 h.
  * @param {number} seconds
  */

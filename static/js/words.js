@@ -46,6 +46,7 @@ const english = {
   noTraffic: "Nobody asked in the last minutes.", perSecond: "{v} /s", inBlock: "{arm}, block {block}",
   gapOfBlocks: "gap of the candidate over the baseline", points: "points", block: "Block",
   passUnder: "pass under {v}", harmAbove: "harm above {v}", meanGap: "mean", blockGap: "this block",
+  gapSoFar: "After {k} of {of} blocks the mean gap is {m} points: too few to say how far off that may be.",
   gapSaid: "After {k} of {of} blocks the mean gap is {m} points; as far as one can tell it lies from {low} to {high}.",
   noBlocks: "No block has ended yet.",
   candidate: "Candidate", baseline: "Baseline", attainment: "Attainment", offered: "Offered", pt: "pt",

@@ -6,9 +6,12 @@ import re
 from pathlib import Path
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
 
 from controlplane.celery import app
+from controlplane.tables import BEFORE_FIRST
 
 
 @pytest.mark.django_db
@@ -17,11 +20,18 @@ def test_no_model_has_changed_without_its_migration() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_triggers_can_be_taken_back_and_made_again() -> None:
-    for app_label in ("catalogue", "audit"):
-        call_command("migrate", app_label, "0001", verbosity=0)
+def test_triggers_and_tables_can_be_taken_back_and_made_again() -> None:
+    for app_label, to in (("catalogue", "0001"), ("audit", "0001"), ("gateways", "zero")):
+        call_command("migrate", app_label, to, verbosity=0)
         call_command("migrate", app_label, verbosity=0)
     call_command("migrate", verbosity=0)
+
+
+@pytest.mark.django_db
+def test_a_database_of_an_unreleased_version_is_refused_with_what_to_do() -> None:
+    MigrationRecorder(connection).record_applied("catalogue", BEFORE_FIRST)
+    with pytest.raises(CommandError, match=r"unreleased version of Headway.*--data-dir"):
+        call_command("migrate", verbosity=0)
 
 
 def test_every_task_that_is_enqueued_by_name_exists_and_is_not_acknowledged_late() -> None:

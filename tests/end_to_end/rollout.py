@@ -9,14 +9,13 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from engines.egress import EgressRules
 from engines.http_get import GetFailed, fetch
 from engines.transport.base import HttpRequest
 from engines.transport.httptools_stream import HttptoolsTransport
-from tests.end_to_end.embedded import Embedded, Visitor, wait_for
+from tests.end_to_end.embedded import Embedded
 
 RATE = 80.0
 """Requests a second over both lanes: 40 an arm take a second."""
@@ -25,9 +24,9 @@ WIDE = {"attainment": 0.15, "errors": 0.15}
 """Rare events pass by ln(1/α)/δ clean blocks: 20 of them."""
 ARRIVALS = {"process": "poisson", "rate": 10}
 REPLAY = {"arrivals": ARRIVALS, "blocks": 33, "margins": WIDE}
-MODEL = {"stage": "model", **REPLAY, "block_s": 5, "deadline_s": 90}
+MODEL = {"stage": "model", **REPLAY, "block_s": 2, "deadline_s": 90}
 LOAD_TEST = {"stage": "load_test", **REPLAY, "block_s": 1.2, "washout_s": 0.2, "deadline_s": 180}
-SHADOW = {"stage": "shadow", "bake_s": 4, "least_steps": 50, "deadline_s": 60}
+SHADOW = {"stage": "shadow", "bake_s": 2, "least_steps": 50, "deadline_s": 60}
 CANARY = {
     "stage": "canary",
     "blocks": 60,
@@ -38,7 +37,7 @@ CANARY = {
         {"kind": "errors", "pass_margin": WIDE["errors"], "guardrail": False},
     ],
 }
-FULL = {"stage": "full", "bake_s": 3, "deadline_s": 60}
+FULL = {"stage": "full", "bake_s": 2, "deadline_s": 60}
 
 
 CHAT = json.dumps(
@@ -75,71 +74,6 @@ def fixed(name: str, limit: int) -> dict[str, Any]:
         "metadata": {"name": name},
         "spec": {"concurrency": {"law": "fixed", "limit": limit}},
     }
-
-
-@dataclass
-class Team:
-    """The demo team's two people, and a program with the first one's token."""
-
-    admin: Visitor
-    approver: Visitor
-    passwords: dict[str, str]
-    latest: str = ""
-    """The rollout that was proposed last."""
-
-    @classmethod
-    def of(cls, embedded: Embedded) -> Team:
-        second = re.search(r"approve +approver / (\S+)", embedded.said)[1]
-        admin = Visitor(embedded.url).sign_in(embedded.password).make_token()
-        approver = Visitor(embedded.url).sign_in(second, name="approver")
-        return cls(admin, approver, {"admin": embedded.password, "approver": second})
-
-    def prepare(self) -> None:
-        """A short workload and two candidates; the first run of the set-up is stopped."""
-        document = {"kind": "fixed", "prompt_tokens": 12, "output_tokens": TOKENS}
-        self.admin.api("POST", "/workloads", {"name": "twelve-words", "document": document})
-        self.admin.api("POST", "/policies", {"document": fixed("wider", 48)})
-        self.admin.api("POST", "/policies", {"document": fixed("one-at-a-time", 1)})
-        for run in self.admin.api("GET", "/runs")["results"]:
-            if run["status"] in ("queued", "running"):
-                self.admin.api("POST", f"/runs/{run['id']}/cancel")
-
-    def propose(self, candidate: str, *stages: dict[str, Any]) -> str:
-        """By the API; the rollout's id, started."""
-        body = {"document": plan(candidate, *stages)}
-        rollout = self.admin.api("POST", "/rollouts", body)
-        self.admin.api("POST", f"/rollouts/{rollout['id']}/start")
-        self.latest = str(rollout["id"])
-        return self.latest
-
-    def look(self, rollout: str) -> dict[str, Any]:
-        return dict(self.admin.api("GET", f"/rollouts/{rollout}"))
-
-    def until(
-        self, rollout: str, *phases: str, stage: str = "", within: float = 120.0
-    ) -> dict[str, Any]:
-        """The rollout once it stands in one of those phases, in that stage where one is said."""
-
-        def there() -> dict[str, Any] | None:
-            found = self.look(rollout)
-            ended = found["ended_at"] is not None or found["phase"] == "held"
-            if found["phase"] in phases and stage in ("", found["stage_name"]):
-                return found
-            assert not ended, f"{found['phase']} in {found['stage_name']}: {found['because']}"
-            return None
-
-        return dict(wait_for(there, within=within, why=f"{'/'.join(phases)} {stage}"))
-
-    def approve(self, rollout: str, comment: str = "looked at the evidence") -> None:
-        """On the rollout's page, by the second person, with the password again."""
-        self.approver.post(
-            f"/rollouts/{rollout}/decide/",
-            page=f"/rollouts/{rollout}/",
-            word="approve",
-            binding=self.look(rollout)["binding"],
-            comment=comment,
-            password=self.passwords["approver"],
-        )
 
 
 class Traffic:

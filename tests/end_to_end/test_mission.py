@@ -16,7 +16,6 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
-from headway.embedded.ports import free_port
 from measurement.verdict import EXIT_CODES
 from tests.end_to_end.embedded import ROOT, Embedded, Visitor, wait_for
 from tests.end_to_end.rollout import (
@@ -43,24 +42,9 @@ WORKLOAD = {"kind": "fixed", "prompt_tokens": 12, "output_tokens": 4}
 BEFORE = "fixed-32@"
 
 
-@pytest.fixture(scope="module")
-def embedded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Embedded]:
-    """Without the set-up's own trickle: its long answers would make long washouts."""
-    data = tmp_path_factory.mktemp("mission") / "data"
-    made = Embedded(data, free_port(), ("--no-traffic",)).start()
-    yield made
-    made.end()
-
-
-@pytest.fixture(scope="module")
-def program(embedded: Embedded) -> Visitor:
-    """What CI would be: a token, a short workload, and no other run in the way."""
-    program = Visitor(embedded.url).sign_in(embedded.password).make_token()
+@pytest.fixture(scope="module", autouse=True)
+def _short_workload(program: Visitor) -> None:
     program.api("POST", "/workloads", {"name": "twelve-words", "document": WORKLOAD})
-    for run in program.api("GET", "/runs")["results"]:
-        if run["status"] in ("queued", "running"):
-            program.api("POST", f"/runs/{run['id']}/cancel")
-    return program
 
 
 @pytest.fixture(scope="module")
@@ -236,8 +220,8 @@ def test_a_gate_that_is_missed_ends_a_shell_with_10_and_names_the_objective(
             "endpoint": "embedded",
             "policy": "fixed-32",
             "workload": "twelve-words",
-            "arrivals": {"process": "constant", "rate": 5},
-            "duration_s": 8,
+            "arrivals": {"process": "constant", "rate": 10},
+            "duration_s": 4,
             "slo": "chat-interactive",
             "thresholds": ["e2e_ms: p(50)<1"],
         },

@@ -11,6 +11,15 @@ import pytest
 from headway.embedded.ports import free_port
 from tests.end_to_end.embedded import Embedded, Visitor, command, descendants, gone, wait_for
 
+LOAD = {
+    "endpoint": "embedded",
+    "policy": "fixed-32",
+    "workload": "fixed-64",
+    "slo": "chat-interactive",
+    "arrivals": {"process": "poisson", "rate": 5},
+    "duration_s": 120,
+}
+
 
 def listening(pids: set[int]) -> set[str]:
     """The addresses, as the kernel writes them, that these processes listen on over TCP."""
@@ -30,6 +39,12 @@ def listening(pids: set[int]) -> set[str]:
     return found
 
 
+def load_processes(family: set[int]) -> set[int]:
+    """Those of them that send a run's load."""
+    lines = {pid: Path(f"/proc/{pid}/cmdline") for pid in family}
+    return {pid for pid, line in lines.items() if b"loadtest.worker" in line.read_bytes()}
+
+
 def test_a_first_start_shows_a_running_load_test_and_a_second_keeps_it(tmp_path: Path) -> None:
     first = Embedded(tmp_path / "data", free_port()).start()
     family = descendants(first.process.pid)
@@ -43,6 +58,11 @@ def test_a_first_start_shows_a_running_load_test_and_a_second_keeps_it(tmp_path:
             lambda: first.rows("SELECT count(*) FROM runs_runwindow")[0][0] >= 3,
             within=60,
             why="the first run's windows",
+        )
+        wait_for(
+            lambda: first.rows("SELECT count(*) FROM gateways_gatewaywindow")[0][0],
+            within=60,
+            why="what the gateway says of its trickle",
         )
         family = descendants(first.process.pid)
     finally:
@@ -60,16 +80,15 @@ def test_a_first_start_shows_a_running_load_test_and_a_second_keeps_it(tmp_path:
         assert ended[:2] == ("cancelled", "Stopped with headway up, which was told to end.")
         whole = json.loads(ended[2])["cut"]["whole"]
         assert whole["offered"] > 0, "what was measured is kept, warm-up cut or not"
+        Visitor(second.url).sign_in(second.password).make_token().api("POST", "/runs", LOAD)
+        wait_for(
+            lambda: load_processes(descendants(second.process.pid)), within=60, why="more load"
+        )
+        family = descendants(second.process.pid)
     finally:
-        second.end(signal.SIGINT)
-
-
-def test_a_supervisor_killed_outright_leaves_no_orphan(tmp_path: Path) -> None:
-    up = Embedded(tmp_path / "data", free_port()).start()
-    family = descendants(up.process.pid)
-    assert len(family) >= 5
-    up.end(signal.SIGKILL)
-    assert gone(family, within=20)
+        second.end(signal.SIGKILL)
+    assert len(family) >= 10
+    assert gone(family, within=20), "killed outright, it takes all along, whoever sends load too"
 
 
 def refused(*args: str) -> str:

@@ -74,7 +74,7 @@ async def test_a_good_endpoint_shows_its_models_signals_and_stream() -> None:
 async def test_what_a_kind_could_say_and_does_not_is_named() -> None:
     few = page(b"vllm:num_requests_running 1\n")
     found, _ = await probed(VLLM | {"/metrics": few})
-    assert "lacks kv_use, output_tokens" in found.findings[2].tells
+    assert "lacks kv_tokens, kv_use, output_tokens" in found.findings[2].tells
 
 
 @pytest.mark.parametrize(

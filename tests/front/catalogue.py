@@ -74,6 +74,10 @@ class Alias(SimpleNamespace):
         return str(self.name)
 
 
+LONG = POLICY | {"spec": {"admission": {"law": "kv_reserve"}, "concurrency": {"law": "gradient2"}}}
+"""Laws of many parameters, and points that are left open."""
+
+
 def line_page(kind: str, *, may_write: bool, **more: Any) -> str:
     """A policy or an SLO with its versions."""
     document = copy.deepcopy({"policy": POLICY, "slo": SLO}[kind])
@@ -81,7 +85,7 @@ def line_page(kind: str, *, may_write: bool, **more: Any) -> str:
     context = {
         kind: SimpleNamespace(pk=RUN, name=f"chat-interactive-{kind}"),
         "text": YamlForm(None, document=document),
-        "law": LawForm(None, base=POLICY, named=True, asked="gradient2"),
+        "law": LawForm(None, base=LONG, named=True),
         "versions": listed,
         "latest": listed[0],
         "yaml": as_yaml(document),

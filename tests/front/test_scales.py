@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from playwright.sync_api import Browser, Page
 
-from tests.front import pages
-from tests.front.conftest import Open
 from tests.front.fake import Fake
 
 pytestmark = pytest.mark.browser
 
 
-@pytest.fixture
-def ask(fake: Fake, open_page: Open) -> Any:
-    fake.pages["/"] = pages.rendered("404.html", "/", {})
-    page = open_page("/")
+@pytest.fixture(scope="module")
+def page(browser: Browser) -> Iterator[Page]:
+    """One for all: what is asked of it is arithmetic, and leaves nothing behind."""
+    with Fake() as fake:
+        fake.pages["/"] = "<!doctype html><title>Arithmetic</title>"
+        page = browser.new_page()
+        page.goto(f"{fake.origin}/")
+        yield page
+        page.close()
 
+
+@pytest.fixture
+def ask(page: Page) -> Any:
     def ask(module: str, body: str) -> Any:
         return page.evaluate(
             f"async () => {{ const m = await import('/static/js/{module}'); {body} }}"
@@ -49,6 +57,12 @@ def test_an_axis_of_nothing_but_its_maximum_shows_what_lies_below(ask: Any) -> N
     assert axis == {"low": 94, "high": 100, "ticks": [94, 96, 98, 100]}
     log = ask("chart/scales.js", "return m.valueAxis([30, 90], { max: 95 }, true, 4);")
     assert log["high"] == 95
+
+
+def test_a_level_alone_is_drawn_from_nothing(ask: Any) -> None:
+    axis = ask("chart/scales.js", "return m.valueAxis([500, 500], {}, false, 4);")
+    assert axis["low"] == 0
+    assert 500 < axis["high"] <= 600
 
 
 def test_a_log_axis_ends_at_ticks(ask: Any) -> None:

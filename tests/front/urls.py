@@ -53,6 +53,7 @@ runs = [
     path("<str:pk>/trace.<str:form>", nothing, name="trace"),
     path("<str:pk>/summary.json", nothing, name="summary"),
 ]
+gateways = [path("", nothing, name="list"), path("new/", nothing, name="new")]
 urlpatterns = [
     path("", nothing, name="home"),
     path("sign-in/", nothing, name="login"),
@@ -60,5 +61,6 @@ urlpatterns = [
     path("audit/", include(([path("", nothing, name="list")], "audit"))),
     path("catalogue/", include((catalogue, "catalogue"))),
     path("team/", include((teams, "teams"))),
+    path("gateways/", include((gateways, "gateways"))),
     path("runs/", include((runs, "runs"))),
 ]

@@ -40,10 +40,11 @@ def test_a_sweep_of_a_served_engine_leaves_its_runs_and_one_report(
             ]
         )
     found = json.loads(capsys.readouterr().out)
-    assert code in (12, 13), "three loads far below the knee, in one ladder"
     asked = [row["asked_rate"] for row in found["rungs"]]
-    # A machine too busy to send on time may end the ladder early, and the sweep says so.
-    assert asked == [4, 8, 12] if code == 12 else asked == [4, 8, 12][: len(asked)] != []
+    assert asked == [4, 8, 12], "so few requests end no ladder"
+    # Far below the knee there is none to find; a machine too busy to send on time says 13.
+    late = all(row["verdict"] == "invalid" for row in found["rungs"])
+    assert code == (13 if late else 12)
     assert found == json.loads((tmp_path / "s" / "sweep.json").read_text())
     assert {p.name for p in (tmp_path / "s").iterdir()} >= {f"1-{rate:g}" for rate in asked}
     assert (tmp_path / "s" / "1-4" / "samples.jsonl").exists()

@@ -12,15 +12,23 @@ from engines.answer import Answer
 from engines.request import CompletionRequest, Timeouts
 from loadtest.arrivals.base import processes
 from loadtest.behaviour import Behaviour, Cancellations, Retries
+from loadtest.door import Door, LimiterDoor
 from loadtest.driver import Driver, Means
+from loadtest.enforcing import Enforcing, Surroundings
+from loadtest.roster import Known
 from loadtest.runclock import RunClock
+from loadtest.scenario import Tenant
 from loadtest.schedule import Schedule
 from loadtest.workloads.base import workloads
 from measurement.outcome import Outcome, TokenSource
 from measurement.sample import Sample
+from measurement.slo import Slo
 from measurement.window import Window, WindowFold
 from schedulers.concurrency.base import laws
+from schedulers.decision import Decision
+from schedulers.document import Policy
 from schedulers.runtime.limiter import Limiter
+from schedulers.signals import Signals
 from simulator import virtual_time
 
 TIMEOUTS = Timeouts(connect=5, first_token=60, idle=30, total=600)
@@ -103,6 +111,11 @@ class Ran:
     ended_at: float
     engine: FakeEngine
     limiter: Limiter | None
+    decisions: list[Decision] = field(default_factory=list)
+
+    def reasons(self, point: str) -> list[str]:
+        """Of the controller trace's lines of one decision point, in order."""
+        return [str(one.reason) for one in self.decisions if one.point == point]
 
     @property
     def outcomes(self) -> dict[str, int]:
@@ -123,6 +136,10 @@ def run(
     retries: Retries | None = None,
     cancellations: Cancellations | None = None,
     output_tokens: int = 4,
+    policy: dict[str, Any] | None = None,
+    signals: Callable[[], Signals | None] = lambda: None,
+    slo: Slo | None = None,
+    tenants: dict[str, Tenant] | None = None,
     **arrivals: Any,
 ) -> Ran:
     """Drive ``engine`` in virtual time. ``stall`` blocks the client's own loop: (at, seconds)."""
@@ -132,9 +149,10 @@ def run(
         clock = RunClock(loop.time)
         law = build(laws.get("fixed"), {"limit": limit}) if limit else None
         limiter = Limiter(law, clock) if law else None
-        fold, samples = WindowFold(), list[Sample]()
+        fold, samples, decisions = WindowFold(), list[Sample](), list[Decision]()
         process = arrivals or {"process": "constant", "rate": 10.0}
-        workload = {"prompt_tokens": 8, "output_tokens": output_tokens}
+        shares = {"tenants": dict.fromkeys(tenants, 1)} if tenants else {}
+        workload = {"prompt_tokens": 8, "output_tokens": output_tokens, **shares}
         schedule = Schedule(
             build(processes.get(process.pop("process")), process),
             build(workloads.get("fixed"), workload),
@@ -142,7 +160,13 @@ def run(
             seed=1,
         )
         behaviour = Behaviour(schedule, retries, cancellations)
-        means = Means(engine, limiter, fold, samples.append, clock, TIMEOUTS, behaviour)
+        door: Door | None = LimiterDoor(limiter) if limiter else None
+        retrier = None
+        if policy is not None:
+            around = Surroundings(clock, Known(tenants or {}, slo), decisions.append, signals)
+            held = Enforcing(Policy.parse(policy), around)
+            door, retrier, limiter = held.door, held.retrier, held.limiter
+        means = Means(engine, door, fold, samples.append, clock, TIMEOUTS, behaviour, retrier)
         driver = Driver(schedule, means, drain=drain)
         if cancel_at is not None:
             loop.call_at(cancel_at, driver.cancel)
@@ -150,7 +174,7 @@ def run(
             loop.call_at(stall[0], lambda: jump(loop, stall[1]))
         await driver.run()
         ended = clock()
-        return Ran(samples, fold.finish(ended), driver, ended, engine, limiter)
+        return Ran(samples, fold.finish(ended), driver, ended, engine, limiter, decisions)
 
     return virtual_time.run(main())
 

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from documents.problem import DocumentError
-from loadtest.behaviour import RETRIED, Cancellations, Retries
+from engines.outcomes import RETRIED
+from loadtest.behaviour import Cancellations, Retries
 from loadtest.scenario import Scenario
 from measurement.outcome import Outcome
 from measurement.sample_json import from_line, to_line

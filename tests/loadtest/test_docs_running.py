@@ -61,6 +61,7 @@ def test_every_file_has_its_row() -> None:
         recorder.SCENARIO,
         recorder.FACTS,
         recorder.SAMPLES,
+        recorder.PARQUET,
         recorder.WINDOWS,
         recorder.TRACE,
         recorder.SHADOW,

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from documents.problem import DocumentError
@@ -89,6 +90,28 @@ def test_a_policy_acts_in_a_sweep_of_the_model() -> None:
     conclusion = model.run(found, profile.load(PROFILE))
     assert max(window.events.in_flight_max for window in conclusion.seen.windows) == 2
     assert conclusion.seen.policy["enforcement"][0]["mode"] == "enforced"
+
+
+@pytest.mark.parametrize(
+    ("n", "share", "past"),
+    [(10, 0.1, False), (8, 0.0, False), (50, 0.54, True), (50, 0.6, False), (340, 0.79, True),
+     (10_000, 0.81, False), (0, 0.0, False)],
+)  # fmt: skip
+def test_a_rung_is_past_the_knee_only_by_enough_requests(n: int, share: float, past: bool) -> None:
+    seen = Observed(10.0, 10.0 * share)
+    assert Rung(10.0, 0, "fail", seen, n=n).past is past
+
+
+def test_an_engine_that_follows_is_seldom_called_full_however_few_are_asked() -> None:
+    draw = np.random.default_rng(7)
+    for n in (10, 40, 160):
+        counts = draw.poisson(n, (4_000, 2))
+        called = [
+            Rung(1.0, 0, "pass", Observed(float(asked), float(served)), n=int(asked)).past
+            for asked, served in counts
+            if asked
+        ]
+        assert np.mean(called) < 0.04
 
 
 def sweep(out: Path, *more: str) -> int:

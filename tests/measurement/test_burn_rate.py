@@ -11,10 +11,12 @@ from measurement.burn_rate import (
     PAIRS,
     Alert,
     Counts,
+    Standing,
     State,
     alerts,
     budget,
     burn,
+    standing,
 )
 from measurement.proportion import Share
 from measurement.run_budget import RunBudget
@@ -83,6 +85,60 @@ def test_one_miss_of_little_traffic_is_insufficient() -> None:
     assert states == {State.INSUFFICIENT}
     silent = {a.state for a in alerts([], now=NOW, target=TARGET, period=30 * DAY)}
     assert silent == {State.INSUFFICIENT}
+
+
+def test_time_that_nobody_reported_is_unknown_and_never_quiet() -> None:
+    calm = traffic((4 * DAY, 0.0), (2 * HOUR, 0.0))
+    silent = [one for one in calm if one.start < NOW - 10 * MINUTE]
+    found = alerts(silent, now=NOW, target=TARGET, period=30 * DAY)
+    assert [alert.state for alert in found] == [State.UNKNOWN, *[State.QUIET] * 3]
+    assert found[0].long.heard == pytest.approx(5 / 6)
+    assert found[0].short.heard == 0.0
+    assert standing(found) == (Standing.UNKNOWN, found[0])
+
+
+def test_what_was_heard_pages_though_the_rest_is_missing() -> None:
+    outage = [*traffic((2 * HOUR, 0.0), (20 * MINUTE, 1.0))]
+    torn = [one for one in outage if one.start % (5 * MINUTE) in (0.0, MINUTE)]
+    found = alerts(torn, now=NOW, target=TARGET, period=30 * DAY)
+    assert standing(found)[0] is Standing.PAGE
+
+
+def test_a_stretch_that_was_half_heard_counts_half() -> None:
+    half = [Counts(NOW - HOUR + n * MINUTE, MINUTE, 600, 0, heard=30.0) for n in range(60)]
+    assert burn(half, now=NOW, seconds=HOUR, target=TARGET).heard == pytest.approx(0.5)
+
+
+def test_the_time_before_the_first_stretch_is_not_missing() -> None:
+    young = traffic((10 * MINUTE, 0.0))
+    found = alerts(young, now=NOW, target=TARGET, period=30 * DAY)
+    assert standing(found)[0] is Standing.OK
+    assert budget(young, now=NOW, target=TARGET, period=30 * DAY).since == NOW - 10 * MINUTE
+
+
+def test_the_worst_alert_speaks_for_all_and_none_cannot_be_ok() -> None:
+    slow = alerts(traffic((4 * DAY, 0.035)), now=NOW, target=TARGET, period=30 * DAY)
+    named, alert = standing(slow)
+    assert named is Standing.TICKET
+    assert alert is not None
+    assert alert.pair.long == 3 * DAY
+    assert standing([]) == (Standing.UNKNOWN, None)
+
+
+def test_nobody_asking_is_idle_and_a_pause_after_good_traffic_is_ok() -> None:
+    heard = [Counts(NOW - n * HOUR, HOUR, 0, 0) for n in range(1, 97)]
+    quiet = alerts(heard, now=NOW, target=TARGET, period=30 * DAY)
+    assert standing(quiet) == (Standing.IDLE, quiet[-1])
+    recent = [Counts(NOW - n * MINUTE, MINUTE, 0, 0) for n in range(1, 121)]
+    calm = [one for one in traffic((4 * DAY, 0.0)) if one.start < NOW - 2 * HOUR]
+    paused = alerts([*calm, *recent], now=NOW, target=TARGET, period=30 * DAY)
+    assert standing(paused)[0] is Standing.OK
+
+
+def test_few_misses_that_burn_fast_are_unknown_and_not_ok() -> None:
+    lonely = [Counts(NOW - MINUTE, MINUTE, judged=4, missed=4)]
+    found = alerts(lonely, now=NOW, target=TARGET, period=30 * DAY)
+    assert standing(found)[0] is Standing.UNKNOWN
 
 
 def test_the_budget_says_what_is_left_and_for_how_long() -> None:

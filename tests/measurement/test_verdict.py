@@ -224,3 +224,16 @@ def test_a_system_under_its_target_passes_in_few_runs(correlated: bool) -> None:
         outcomes.append(judge(Tally.of_cohorts(cohorts), slo(ERROR)).objectives[0].outcome)
     assert outcomes.count("pass") / 300 <= 0.05
     assert "inconclusive" in outcomes
+
+
+def test_reasons_say_of_the_other_objectives_only_what_is_different_of_them() -> None:
+    found = verdict(run(1000, 5), slo(TTFT, TPOT | {"target": 0.9951}))
+    assert found.reasons[0] == found.because
+    assert found.reasons[1:] == (
+        "The same is so of TTFT ≤ 800 ms.",
+        (
+            "Of TPOT ≤ 200 ms alone: 99.50 %, "
+            f"{100 * found.lower:.2f} % to {100 * found.upper:.2f} %, where 99.51 % must; "
+            f"about {found.objectives[2].needed:,} more."
+        ),
+    )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import random
+import tracemalloc
 from functools import reduce
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from measurement.live import Live
 from measurement.outcome import Outcome
 from measurement.sample import Sample
 from measurement.window import RETENTION, Window, WindowFold, roll_up
@@ -278,3 +280,29 @@ def test_a_coarse_window_is_final_only_when_it_is_whole() -> None:
     assert [window.final for window in roll_up(windows, 10.0, ended=True)] == [True, True]
     with pytest.raises(ValueError, match="multiple"):
         roll_up(windows, 2.5)
+
+
+def test_a_second_of_load_is_kept_in_few_bytes_a_request_once_it_is_settled() -> None:
+    """Ten minutes of windows stay at hand for what comes late: a million requests and more."""
+    fold, live, dice = WindowFold(), Live(None, duration=60.0), random.Random(1)
+
+    def load(second: int) -> None:
+        for index in range(100):
+            at = second + index / 100
+            fold.in_flight(at, 1)
+            first, gaps = at + dice.lognormvariate(-3, 0.5), (0.01,) * 4
+            told(fold, answered(index, at, first_token_at=first, gaps=gaps))
+            fold.in_flight(at + 1e-4, 0)
+        live.update(fold.changed(second + 2.0))
+
+    load(0)
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        for second in range(1, 9):
+            load(second)
+        kept = (tracemalloc.get_traced_memory()[0] - before) / 800
+    finally:
+        tracemalloc.stop()
+
+    assert kept < 300, "bytes a request; with lists of pairs it was over 500"

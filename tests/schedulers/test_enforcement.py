@@ -15,11 +15,11 @@ E, R, N = Mode.ENFORCED, Mode.RENDERED, Mode.NOT_ENFORCED
     ("point", "modes"),
     [
         (DecisionPoint.CONCURRENCY, (E, E, E, N)),
-        (DecisionPoint.ADMISSION, (E, N, N, R)),
-        (DecisionPoint.ORDERING, (E, N, N, R)),
+        (DecisionPoint.ADMISSION, (E, E, E, R)),
+        (DecisionPoint.ORDERING, (E, E, E, R)),
         (DecisionPoint.BATCHING, (E, N, N, R)),
         (DecisionPoint.PREEMPTION, (E, N, N, R)),
-        (DecisionPoint.RETRY, (N, N, N, N)),
+        (DecisionPoint.RETRY, (N, E, E, N)),
     ],
 )
 def test_each_place_says_what_it_enforces_now(

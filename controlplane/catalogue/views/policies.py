@@ -26,6 +26,7 @@ from controlplane.teams.rights import Right
 from documents.problem import DocumentError
 
 COLUMNS = [("Name", ""), ("Newest", "n"), ("stable", "n"), ("Laws", ""), ("Hash", "")]
+REDRAW = "redraw"
 MOVES = 20
 """Lines of an alias's history on the policy's page; the API has the rest."""
 
@@ -101,6 +102,8 @@ def _edit(request: HttpRequest, line: Policy | None) -> HttpResponse:
         return _show(request, line)
     as_text = "text" in request.POST
     base = _base(request, line)
+    if REDRAW in request.POST:  # another law was chosen: nothing is saved, what was typed stays
+        return _show(request, line, law=_law_form(request, line, base))
     used: YamlForm | LawForm
     used = YamlForm(request.POST) if as_text else _law_form(request, line, base)
     review = None
@@ -171,7 +174,6 @@ def _law_form(
         request.POST if bound else None,
         base=base.document if base else POLICY,
         named=line is not None,
-        asked=request.GET.get("law", ""),
     )
 
 

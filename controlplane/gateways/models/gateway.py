@@ -52,6 +52,8 @@ class Gateway(Owned):
     polled_at = models.DateTimeField(null=True, blank=True)
     seen_at = models.DateTimeField(null=True, blank=True)
     """When its newest telemetry came."""
+    heard_index = models.PositiveBigIntegerField(default=0)
+    """The newest window's time of which any process has reported."""
     revision_seen = models.PositiveBigIntegerField(null=True, blank=True)
     config_seen = models.CharField(max_length=64, blank=True)
     """Hash of the configuration that it serves by, as it last said."""

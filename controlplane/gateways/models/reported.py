@@ -9,6 +9,9 @@ from django.db import models
 
 from controlplane.gateways.models.gateway import Gateway
 
+STEP = 5
+"""Seconds in a window that is kept."""
+
 
 class GatewayStream(models.Model):
     """A numbered stream of batches, and up to where all of it is stored."""

@@ -92,6 +92,8 @@ function label({ ctx, dpr }, text, x, y, ink, align) {
 export function paintOver(p, { marks, spans }) {
   const { ctx, left, top, width, height, dpr } = p;
   ctx.save();
+  /** @type {number[]} Where labels stand already: two limits may be close. */
+  const taken = [];
   for (const mark of marks) {
     const y = Math.round(p.Y(mark.y)) + 0.5;
     if (y < top - 1 || y > top + height + 1) continue;
@@ -102,8 +104,11 @@ export function paintOver(p, { marks, spans }) {
     ctx.moveTo(left, y);
     ctx.lineTo(left + width, y);
     ctx.stroke();
-    const above = mark.side !== "below" && y - 16 * dpr >= top;
-    label(p, mark.label, left + width - 5 * dpr, y + (above ? -9 : 9) * dpr, ink, "right");
+    const places = [-9, 9, -23, 23].map((off) => y + off * dpr).filter((at) => at - 7 * dpr >= top && at + 7 * dpr <= top + height);
+    if (mark.side === "below") places.sort((a, b) => Number(b > y) - Number(a > y));
+    const at = places.find((place) => taken.every((other) => Math.abs(other - place) >= 14 * dpr)) ?? places[0] ?? y;
+    taken.push(at);
+    label(p, mark.label, left + width - 5 * dpr, at, ink, "right");
   }
   for (const span of spans) {
     if (!span.label) continue;

@@ -84,13 +84,18 @@ export function makePlot(chart, host) {
     const { low, high } = valueTicks(chart);
     return [low, high];
   };
+  // Half of the last label's width, so that it isn't cut at the edge.
+  const roomForLast = () => {
+    const last = options.xTicks(chart.data.range, width).at(-1);
+    return Math.max(18, last == null ? 0 : options.axisText(last).length * 3 + 4);
+  };
   const withUnit = (/** @type {any} */ _u, /** @type {number[]} */ ticks) =>
     ticks.map((value, i) => num(value, tickDigits(value)) + (i === ticks.length - 1 && options.unit ? ` ${options.unit}` : ""));
   return new uPlot(
     {
       width,
       height: options.height,
-      padding: [10, 18, 0, 0],
+      padding: [10, roomForLast, 0, 0],
       legend: { show: false },
       cursor: {
         y: false,

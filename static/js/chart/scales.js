@@ -90,7 +90,9 @@ export function valueAxis(found, wanted, log, ticks) {
     return { low, high: top, ticks: logTicks([low, top]) };
   }
   if (!found && wanted.max == null) return { low: 0, high: 1, ticks: [] };
-  const [low, high] = found ?? [wanted.min ?? 0, wanted.max ?? 1];
+  let [low, high] = found ?? [wanted.min ?? 0, wanted.max ?? 1];
+  // One level alone, a limit before any data or a steady line, is drawn from nothing, not magnified.
+  if (low === high && wanted.min == null && wanted.max == null) [low, high] = [Math.min(0, low), Math.max(0, high)];
   const room = high + (high - (wanted.min ?? low)) * 0.03;
   const top = wanted.max ?? (high > (wanted.min ?? low) ? room : (wanted.min ?? low) + 1);
   if (wanted.max == null) return nice(Math.min(wanted.min ?? low, top), top, ticks);

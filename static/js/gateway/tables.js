@@ -60,7 +60,7 @@ export function showDecisions(table, decisions) {
       cell("", utc(one.at), "num nowrap"),
       cell(lane, h("span", {}, one.lane, " ", one.shadow ? h("span", { class: "tag" }, say("shadowed")) : null)),
       cell(limit, h("span", {}, `${num(one.before)} → `, h("b", {}, num(one.after))), "n"),
-      cell(reason, h("span", {}, h("span", { class: "mono" }, one.reason), h("span", { class: "sub" }, one.meaning, " ", inputs(one))), "all"),
+      cell(reason, h("span", {}, one.point && one.point !== "concurrency" ? h("span", { class: "tag" }, one.point) : null, h("span", { class: "mono" }, one.reason), h("span", { class: "sub" }, one.meaning, " ", inputs(one))), "all"),
     ),
   );
   fill(table, rows, say("noDecisions"));

@@ -14,10 +14,15 @@ export function kind({ reason, before, after }) {
   return after < before ? "cut" : after > before ? "grow" : "hold";
 }
 
+/** @param {Decision} decision whether it is about the limit, and not about one request */
+const limits = ({ point }) => !point || point === "concurrency";
+
 export class Decisions {
   constructor() {
-    /** @type {Decision[]} */
+    /** @type {Decision[]} those of concurrency, in order */
     this.list = [];
+    /** @type {Decision[]} those of other points that a page is told of, in order */
+    this.others = [];
     /** @type {Set<string>} */
     this.known = new Set();
   }
@@ -26,15 +31,17 @@ export class Decisions {
   take(decisions, anew = false) {
     if (anew) {
       this.list = [];
+      this.others = [];
       this.known.clear();
     }
     for (const decision of decisions) {
-      const key = decision.n != null ? String(decision.n) : `${decision.at} ${decision.reason} ${decision.before} ${decision.after}`;
+      const key = decision.n != null ? String(decision.n) : `${decision.point} ${decision.at} ${decision.reason} ${decision.before} ${decision.after}`;
       if (this.known.has(key)) continue;
       this.known.add(key);
-      let at = this.list.length;
-      while (at > 0 && this.list[at - 1].at > decision.at) at--;
-      this.list.splice(at, 0, decision);
+      const list = limits(decision) ? this.list : this.others;
+      let at = list.length;
+      while (at > 0 && list[at - 1].at > decision.at) at--;
+      list.splice(at, 0, decision);
     }
   }
 
@@ -73,7 +80,8 @@ export function listDecisions(body, list, choose, none) {
       const button = h("button", { class: "link", type: "button" }, clock(decision.at));
       button.addEventListener("click", () => choose(decision));
       const whose = decision.shadow ? h("span", { class: "tag whose" }, say("shadow")) : null;
-      const reason = h("td", {}, whose, h("span", { class: "mono" }, decision.reason), h("span", { class: "sub" }, decision.meaning ?? "", decision.meaning ? " " : "", inputs(decision)));
+      const where = limits(decision) ? null : h("span", { class: "tag" }, decision.point ?? "");
+      const reason = h("td", {}, whose, where, h("span", { class: "mono" }, decision.reason), h("span", { class: "sub" }, decision.meaning ?? "", decision.meaning ? " " : "", inputs(decision)));
       const row = h("tr", {}, h("td", { class: "num" }, button), h("td", { class: "n" }, `${num(decision.before)} → `, h("b", {}, num(decision.after))), reason);
       /** @type {any} */ (row).decision = decision;
       return row;

@@ -6,7 +6,7 @@ import { num } from "../numbers.js";
 import { say } from "../words.js";
 
 /**
- * @typedef {{id: string, title: string, value: number | null, text: string, unit: string, n: number | null, n_text: string, effective_n?: number | null, low?: number | null, high?: number | null, low_text?: string, high_text?: string, target?: number | null, target_text?: string, bad?: "above" | "below" | null, min?: number, max?: number, status: string, judged?: boolean, enough?: boolean, spark?: (number | null)[], rows?: [string, string][]}} Tile
+ * @typedef {{id: string, title: string, value: number | null, text: string, unit: string, n: number | null, n_text: string, effective_n?: number | null, low?: number | null, high?: number | null, low_text?: string, high_text?: string, target?: number | null, target_text?: string, bad?: "above" | "below" | null, min?: number, max?: number, status: string, word?: string, judged?: boolean, enough?: boolean, spark?: (number | null)[], rows?: [string, string][]}} Tile
  */
 
 /** @type {Record<string, string>} */
@@ -16,8 +16,8 @@ const drawn = new Map();
 
 /** @param {Tile} tile */
 function state(tile) {
-  if (WORDS[tile.status]) return h("span", { class: "state" }, icon(tile.status, 10), say(WORDS[tile.status]));
-  return h("span", { class: "state" }, tile.target == null ? say("noObjective") : tile.judged === false ? say("notJudged") : "");
+  if (WORDS[tile.status]) return h("span", { class: "state" }, icon(tile.status, 10), tile.word ?? say(WORDS[tile.status]));
+  return h("span", { class: "state" }, tile.word ? tile.word : tile.target == null ? say("noObjective") : tile.judged === false ? say("notJudged") : "");
 }
 
 /** Digits as in the tile's own text. @param {Tile} tile @param {number} value */

@@ -67,7 +67,8 @@ export class Trace {
     this.figure.draw(view);
     const said = this.decisions.sentence(view.ended);
     this.figure.chart.summarise(said);
-    const all = this.shadowed ? [...this.decisions.list, ...this.shadow.list].sort((a, b) => a.at - b.at) : this.decisions.list;
+    const shadowed = this.shadowed ? this.shadow.list : [];
+    const all = [...this.decisions.list, ...this.decisions.others, ...shadowed].sort((a, b) => a.at - b.at);
     listDecisions(this.body, all, this.choose, said);
     this.drawInputs(view.range);
   }

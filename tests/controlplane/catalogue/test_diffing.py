@@ -133,8 +133,8 @@ def test_a_new_version_is_made_from_any_version_and_says_which(
 ) -> None:
     client, address = page_as(operator), line.get_absolute_url()
     form = client.get(f"{address}?from=1")
-    assert form.context["law"].parameters.fields["limit"].initial == "32"
-    said = {"from": 1, "law": "fixed", "limit": "48"}
+    assert form.context["law"].at("concurrency").parameters.fields["limit"].initial == "32"
+    said = {"from": 1, "concurrency-law": "fixed", "concurrency-limit": "48"}
     review = client.post(address, said).context["review"]
     (change,) = review["changes"]
     assert (change["before"], change["after"]) == ("32", "48")
@@ -151,9 +151,12 @@ def test_what_is_changed_after_the_look_is_looked_at_again(
     line: Policy, operator: Actor, page_as: Callable[[Actor], Client]
 ) -> None:
     client, address = page_as(operator), line.get_absolute_url()
-    seen = client.post(address, {"from": 1, "law": "fixed", "limit": "48"})
+    seen = client.post(address, {"from": 1, "concurrency-law": "fixed", "concurrency-limit": "48"})
     confirm = seen.context["review"]["sha256"]
-    other = client.post(address, {"from": 1, "law": "fixed", "limit": "49", "confirm": confirm})
+    other = client.post(
+        address,
+        {"from": 1, "concurrency-law": "fixed", "concurrency-limit": "49", "confirm": confirm},
+    )
     assert other.context["review"]["changes"][0]["after"] == "49"
     assert line.versions.count() == 3
 
@@ -162,7 +165,7 @@ def test_what_is_changed_after_the_look_is_looked_at_again(
 def test_an_identical_document_is_told_which_version_it_is(
     line: Policy, operator: Actor, page_as: Callable[[Actor], Client], limit: str
 ) -> None:
-    said = {"from": 1, "law": "fixed", "limit": limit}
+    said = {"from": 1, "concurrency-law": "fixed", "concurrency-limit": limit}
     answer = page_as(operator).post(line.get_absolute_url(), said, follow=True)
     number = 1 if limit == "32" else 2
     told = answer.content.decode()

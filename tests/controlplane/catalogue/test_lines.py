@@ -11,13 +11,16 @@ from django.db import DatabaseError, connection, transaction
 from django.test import Client
 
 from controlplane.catalogue.examples import POLICY, SLO
+from controlplane.catalogue.law_form import LawForm
 from controlplane.catalogue.models import ImmutableError, Policy, PolicyVersion, Slo
 from controlplane.catalogue.services.lines import save_policy, save_slo
 from controlplane.catalogue.services.removal import delete
 from controlplane.teams.rights import Actor
+from documents.parse import build
 from documents.problem import DocumentError
 from documents.yaml_text import to_yaml
 from schedulers.document import Policy as PolicyDocument
+from schedulers.points import REGISTRIES
 
 
 def policy(limit: int = 32, name: str = "my-policy") -> dict[str, Any]:
@@ -118,7 +121,12 @@ def test_the_editor_saves_yaml_and_points_at_faults(
 def test_the_law_form_makes_the_next_version_and_keeps_the_rest(
     line: Policy, operator: Actor, page_as: Callable[[Actor], Client]
 ) -> None:
-    said = {"law": "fixed", "limit": "1,024", "owner": "ops", "description": "d"}
+    said = {
+        "concurrency-law": "fixed",
+        "concurrency-limit": "1,024",
+        "owner": "ops",
+        "description": "d",
+    }
     client = page_as(operator)
     shown = client.post(line.get_absolute_url(), said)
     assert shown.status_code == 200
@@ -134,22 +142,91 @@ def test_the_law_form_makes_the_next_version_and_keeps_the_rest(
     assert line.description == "d"
 
 
-def test_the_law_form_has_the_parameters_of_the_asked_law_with_unit_and_range(
+def test_another_law_is_shown_with_its_parameters_and_keeps_what_was_typed(
     line: Policy, operator: Actor, page_as: Callable[[Actor], Client]
 ) -> None:
-    shown = page_as(operator).get(f"{line.get_absolute_url()}?law=aimd")
-    names = set(shown.context["law"].parameters.fields)
-    described = {info.name for info in shown.context["law"].parameters.infos}
-    assert names == described
-    assert "limit" not in names or shown.context["law"].law.name == "aimd"
+    """Nothing is saved; owner, description and the other points' values stay as they were typed."""
+    typed = {
+        "redraw": "1", "owner": "night shift", "description": "for the evening",
+        "concurrency-law": "fixed", "concurrency-shown": "fixed", "concurrency-limit": "77",
+        "ordering-law": "edf", "ordering-shown": "",
+    }  # fmt: skip
+    shown = page_as(operator).post(line.get_absolute_url(), typed)
+    assert shown.status_code == 200
+    form = shown.context["law"]
+    assert set(form.at("ordering").parameters.fields) == {"drop_hopeless", "patience_s"}
+    assert form.at("ordering").parameters["drop_hopeless"].value() is True, "the law's default"
+    assert form.at("concurrency").parameters["limit"].value() == "77"
+    assert form.at("admission").parameters is None
+    html = shown.content.decode()
+    assert 'value="night shift"' in html
+    assert 'value="for the evening"' in html
+    assert line.versions.count() == 1
+
+
+def test_the_form_adds_a_law_at_one_point_and_takes_it_from_another(
+    line: Policy, operator: Actor, page_as: Callable[[Actor], Client]
+) -> None:
+    said = {
+        "admission-law": "saturation", "admission-shown": "saturation",
+        "admission-queue_depth": "9",
+        "retry-law": "full_jitter", "retry-shown": "",
+        "concurrency-law": "", "concurrency-shown": "fixed", "concurrency-limit": "32",
+    }  # fmt: skip
+    client, address = page_as(operator), line.get_absolute_url()
+    confirm = client.post(address, said).context["review"]["sha256"]
+    assert client.post(address, {**said, "confirm": confirm}).status_code == 302
+    spec = line.latest.document["spec"]
+    assert list(spec) == ["admission", "retry"]
+    assert spec["admission"] == {
+        "law": "saturation", "queue_depth": 9.0, "kv_threshold": 0.8, "normal_ceiling": 0.9,
+        "batch_ceiling": 0.75,
+    }  # fmt: skip
+    assert spec["retry"]["max_attempts"] == 6, "a law that was not shown yet has its defaults"
+
+
+def test_every_point_can_be_filled_with_every_law(
+    line: Policy, operator: Actor, page_as: Callable[[Actor], Client]
+) -> None:
+    """Each law's form, as it stands when it is first shown, gives a document that parses."""
+    for point, registry in REGISTRIES.items():
+        for name in registry.all():
+            asked = {f"{point}-law": name, f"{point}-shown": ""}
+            shown = LawForm(asked, base=POLICY, named=True)
+            (form,) = [one.parameters for one in shown.points if one.point == point]
+            assert form is not None
+            filled = {f"{point}-{field}": form[field].value() for field in form.fields}
+            filled = {key: value for key, value in filled.items() if value not in (None, False)}
+            given = {**filled, f"{point}-law": name, f"{point}-shown": name}
+            document = LawForm(given, base=POLICY, named=True).document()
+            parsed = PolicyDocument.parse(document)
+            assert parsed.laws[point] == build(registry.get(name), {}), name
+
+
+def test_a_law_that_is_no_longer_there_is_not_replaced_in_silence(operator: Actor) -> None:
+    gone = {**POLICY, "spec": {"concurrency": {"law": "gone", "knob": 1}}}
+    form = LawForm({"owner": "x"}, base=gone, named=True)
+    assert form.at("concurrency").stranger == "gone"
+    assert form.document()["spec"] == {"concurrency": {"law": "gone", "knob": 1}}
+
+
+def test_a_policy_without_any_law_is_refused_on_top(
+    line: Policy, operator: Actor, page_as: Callable[[Actor], Client]
+) -> None:
+    answer = page_as(operator).post(line.get_absolute_url(), {"concurrency-law": ""})
+    assert answer.status_code == 422
+    assert any("spec" in error for error in answer.context["law"].about.non_field_errors())
+    assert line.versions.count() == 1
 
 
 def test_a_fault_in_the_law_form_stands_at_its_parameter(
     line: Policy, operator: Actor, page_as: Callable[[Actor], Client]
 ) -> None:
-    answer = page_as(operator).post(line.get_absolute_url(), {"law": "fixed", "limit": "lots"})
+    answer = page_as(operator).post(
+        line.get_absolute_url(), {"concurrency-law": "fixed", "concurrency-limit": "lots"}
+    )
     assert answer.status_code == 422
-    assert "got 'lots'" in answer.context["law"].parameters.errors["limit"][0]
+    assert "got 'lots'" in answer.context["law"].at("concurrency").parameters.errors["limit"][0]
     assert line.versions.count() == 1
 
 
@@ -157,9 +234,15 @@ def test_a_new_policy_by_form_needs_a_name(
     operator: Actor, page_as: Callable[[Actor], Client]
 ) -> None:
     client = page_as(operator)
-    refused = client.post("/catalogue/policies/new/", {"law": "fixed", "limit": "8", "name": ""})
+    refused = client.post(
+        "/catalogue/policies/new/",
+        {"concurrency-law": "fixed", "concurrency-limit": "8", "name": ""},
+    )
     assert "name" in refused.context["law"].about.errors
-    client.post("/catalogue/policies/new/", {"law": "fixed", "limit": "8", "name": "eight"})
+    client.post(
+        "/catalogue/policies/new/",
+        {"concurrency-law": "fixed", "concurrency-limit": "8", "name": "eight"},
+    )
     assert Policy.objects.get().slug == "eight"
 
 

@@ -23,6 +23,7 @@ from controlplane.teams.services import create_token
 from tests.controlplane.gates.conftest import document
 from tests.controlplane.runs.conftest import SLO
 from tests.controlplane.runs.test_with_a_worker import (  # noqa: F401 - fixtures, found by name
+    awake,
     celery_worker,
     engine,
 )

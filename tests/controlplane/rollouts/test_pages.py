@@ -157,6 +157,9 @@ def test_abort_says_what_it_will_do_and_does_it(
     assert "All traffic of edge goes to steady v1" in said
     page.post(f"{path}abort/")
     assert told(in_canary)["phase"] == "aborted"
+    ended = text_of(page.get(path))
+    assert "Aborted" in ended
+    assert "steady v1 serves on every lane" in ended
     refused = page.post(f"{path}abort/")
     assert refused.status_code == 409
     assert "Nothing was changed. It is aborted already" in text_of(refused)

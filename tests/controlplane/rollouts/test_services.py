@@ -15,10 +15,9 @@ from controlplane.gateways.models import Gateway
 from controlplane.rollouts import proposing, services
 from controlplane.rollouts.machine import Phase, Refused
 from controlplane.rollouts.models import Rollout
+from controlplane.rollouts.plan import RolloutPlan
 from controlplane.teams.rights import Actor, Denied
 from documents.problem import DocumentError
-from schedulers.decision import DecisionPoint
-from schedulers.enforcement import Host
 from tests.controlplane.rollouts.conftest import World, told
 from tests.controlplane.rollouts.plans import STAGES, plan
 
@@ -217,7 +216,29 @@ def test_a_versions_page_knows_its_rollouts(
     assert (entry.name, entry.word) == (rollout.short_id, "Aborted")
 
 
-@pytest.mark.parametrize("host", list(Host)[:3])
-def test_a_stage_shows_differences_in_concurrency_alone(host: Host) -> None:
-    shown = [point for point in DecisionPoint if proposing.acts(host, point)]
-    assert shown == [DecisionPoint.CONCURRENCY], "though a simulation enforces more"
+@pytest.mark.parametrize(
+    ("stages", "points"),
+    [
+        (("canary", "full"), 4),
+        (("model", "load_test", "canary", "full"), 4),
+        (("shadow", "canary", "full"), 1),
+    ],
+)
+def test_a_version_is_refused_where_it_differs_at_a_point_that_a_stage_does_not_enforce(
+    edge: Gateway, steady: PolicyVersion, stages: tuple[str, ...], points: int
+) -> None:
+    """Of the six points the driver and the gateway enforce four, and a shadow one."""
+    laws = {
+        "admission": "kv_reserve", "ordering": "edf", "concurrency": "fixed",
+        "batching": "static", "preemption": "lifo", "retry": "full_jitter",
+    }  # fmt: skip
+    shown = 0
+    for point, name in laws.items():
+        law = {"law": name} | ({"limit": 3} if name == "fixed" else {})
+        spec = steady.document["spec"] | {point: law}
+        candidate = PolicyVersion(document={**steady.document, "spec": spec})
+        asked = RolloutPlan.parse(plan(*stages, candidate="steady"))
+        problems = list(proposing.unshown(edge, candidate, asked))
+        assert all(f"differs in {point}" in each.message for each in problems)
+        shown += not problems
+    assert shown == points

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,9 +12,11 @@ from django.test import Client
 
 from controlplane.runs.launch import Launch
 from controlplane.runs.models import Run
+from controlplane.runs.storage import directory
 from controlplane.teams.models import User
 from controlplane.teams.rights import Actor
 from tests.controlplane.runs.finished import finish
+from tests.headway.test_compare import run_of
 
 URL = "/runs/compare/"
 
@@ -59,7 +62,6 @@ def test_it_says_what_cannot_be_concluded_and_gives_no_verdict(
     assert "Description, no verdict" in html
     assert "No verdict can be drawn" in html
     assert f"/comparisons/new/?baseline={pair[0].policy_version_id}" in html
-    assert f"/comparisons/runs/?a={pair[0].pk}" in html, "their seed is the same"
 
 
 def test_with_one_run_it_offers_those_that_were_asked_the_same(
@@ -109,3 +111,40 @@ def test_other_objectives_take_the_limits_out_of_the_figures(
     answer = page.get(URL, {"a": pair[0].pk, "b": other.pk})
     assert any("SLOs differ" in one for one in answer.context["found"]["cannot"])
     assert all(not figure["marks"] for figure in answer.context["figures"]["figures"])
+
+
+def _empty(place: Path) -> None:
+    """Another schedule's files are to stand there."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(place, ignore_errors=True)
+
+
+def test_runs_of_one_seed_are_paired_request_by_request(
+    page: Client, pair: tuple[Run, Run]
+) -> None:
+    for run, slow in zip(pair, (0.05, 0.25), strict=True):
+        _empty(directory(run))
+        run_of(directory(run), limit=8, slow=slow)
+    html = page.get(URL, {"a": pair[0].pk, "b": pair[1].pk}).content.decode()
+    assert "100 pairs of requests: 0 were bad in A alone, 100 in B alone, 0 in both." in html
+    _empty(directory(pair[1]))
+    run_of(directory(pair[1]), limit=8, slow=0.25, last=90)
+    shorter = page.get(URL, {"a": pair[0].pk, "b": pair[1].pk}).content.decode()
+    assert "can&#x27;t be paired" in shorter or "can't be paired" in shorter
+
+
+def test_runs_of_two_seeds_stand_side_by_side_and_say_why_they_are_not_paired(
+    page: Client, pair: tuple[Run, Run]
+) -> None:
+    Run.objects.filter(pk=pair[1].pk).update(seed=pair[1].seed + 1)
+    answer = page.get(URL, {"a": pair[0].pk, "b": pair[1].pk})
+    assert answer.status_code == 200
+    assert b"Their seeds differ" in answer.content
+
+
+def test_the_second_address_leads_here_for_good(page: Client, pair: tuple[Run, Run]) -> None:
+    query = {"a": str(pair[0].pk), "b": str(pair[1].pk)}
+    answer = page.get("/comparisons/runs/", query)
+    assert (answer.status_code, answer["Location"]) == (
+        301, f"{URL}?a={query['a']}&b={query['b']}",
+    )  # fmt: skip

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -99,32 +99,54 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield found[0]
 
 
-@pytest.fixture
-def celery_worker(
-    db: None,
-    valkey_server: str,
-    settings: Any,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-) -> Iterator[subprocess.Popen[bytes]]:
-    """A worker on this test's database and a broker of its own number."""
-    broker = f"{valkey_server}/1"
-    layer = "channels_redis.pubsub.RedisPubSubChannelLayer"
-    settings.CHANNEL_LAYERS = {"default": {"BACKEND": layer, "CONFIG": {"hosts": [broker]}}}
-    sender = Celery("sender", broker=broker)  # the project's own app keeps its first connection
-    monkeypatch.setattr(queue, "app", sender)
+@pytest.fixture(scope="module")
+def awake(
+    django_db_setup: None, valkey_server: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[[], subprocess.Popen[bytes]]]:
+    """``awake()``: a worker on the tests' database, the last test's unless that has died."""
     environ = {
         **{name: os.environ[name] for name in ("PATH", "SECRET_KEY") if name in os.environ},
         "HEADWAY_EMBEDDED": "1",
         "HEADWAY_DATA_DIR": str(django_settings.DATA_DIR),
         "DATABASE_URL": database_url(),
-        "REDIS_URL": broker,
+        "REDIS_URL": broker_on(valkey_server),
     }
     argv = [sys.executable, "-m", "celery", "-A", "controlplane", "worker", "--loglevel", "INFO"]
     argv += ["--pool", "threads", "-c", "2", "--without-gossip", "--without-mingle"]
-    with running(argv, tmp_path / "celery.log", ready=" ready.", env=environ) as started:
-        assert started.process.poll() is None, started.said
-        yield started.process
+    with ExitStack() as ends:
+        ours: list[subprocess.Popen[bytes]] = []
+
+        def worker() -> subprocess.Popen[bytes]:
+            if not ours or ours[-1].poll() is not None:
+                log = tmp_path_factory.mktemp("celery") / "log"
+                started = ends.enter_context(running(argv, log, ready=" ready.", env=environ))
+                assert started.process.poll() is None, started.said
+                ours.append(started.process)
+            return ours[-1]
+
+        yield worker
+
+
+def broker_on(valkey_server: str) -> str:
+    """One of its own number."""
+    return f"{valkey_server}/1"
+
+
+@pytest.fixture
+def celery_worker(
+    db: None,
+    valkey_server: str,
+    awake: Callable[[], subprocess.Popen[bytes]],
+    settings: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A worker, and a sender on the broker that it listens to."""
+    broker = broker_on(valkey_server)
+    layer = "channels_redis.pubsub.RedisPubSubChannelLayer"
+    settings.CHANNEL_LAYERS = {"default": {"BACKEND": layer, "CONFIG": {"hosts": [broker]}}}
+    sender = Celery("sender", broker=broker)  # the project's own app keeps its first connection
+    monkeypatch.setattr(queue, "app", sender)
+    yield awake()
     sender.control.purge()
     sender.close()
 
@@ -242,6 +264,13 @@ def test_a_killed_load_test_leaves_a_lost_run_with_windows_and_report(call: Call
     assert call("get", f"/runs/{run.pk}").json()["exit_code"] == 30
 
 
+def test_an_endpoint_that_nobody_serves_ends_with_a_reason(call: Call, launch: Any) -> None:
+    Endpoint.objects.filter(pk=launch.endpoint.pk).update(base_url="http://127.0.0.1:9")
+    answer = call("post", "/runs", BODY, Idempotency_Key="closed")
+    assert answer.status_code == 422
+    assert "port 9 is not allowed" in answer.json()["errors"][0]["detail"]
+
+
 def test_a_killed_celery_worker_leaves_a_lost_run_with_windows_and_report(
     call: Call, celery_worker: subprocess.Popen[bytes]
 ) -> None:
@@ -264,10 +293,3 @@ def test_a_killed_celery_worker_leaves_a_lost_run_with_windows_and_report(
     assert run.summary["status"] == "lost"
     assert run.windows.count() >= 2
     assert (directory(run) / "samples.jsonl").stat().st_size > 0
-
-
-def test_an_endpoint_that_nobody_serves_ends_with_a_reason(call: Call, launch: Any) -> None:
-    Endpoint.objects.filter(pk=launch.endpoint.pk).update(base_url="http://127.0.0.1:9")
-    answer = call("post", "/runs", BODY, Idempotency_Key="closed")
-    assert answer.status_code == 422
-    assert "port 9 is not allowed" in answer.json()["errors"][0]["detail"]

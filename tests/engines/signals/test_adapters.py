@@ -22,6 +22,7 @@ def test_a_scrape_of_a_busy_vllm(kind: str) -> None:
         running=7.0,
         waiting=33.0,
         kv_use=0.8818897637795275,
+        kv_tokens=16.0 * 127,
         preemptions=0.0,
         prefix_hits=0.0,
         prefix_queries=3425.0,
@@ -64,6 +65,13 @@ def test_several_engines_add_up_and_the_fullest_cache_counts() -> None:
     )
     seen = parse("vllm", text)
     assert (seen.running, seen.kv_use) == (8.0, 0.9)
+
+
+def test_the_caches_size_is_told_by_labels_and_one_that_is_no_number_says_nothing() -> None:
+    line = 'vllm:cache_config_info{block_size="16",num_gpu_blocks="%s"} 1\n'
+    assert parse("vllm", line % "100" + line % "50").kv_tokens == 2400.0
+    assert parse("vllm", line % "None").kv_tokens is None
+    assert parse("vllm", 'vllm:cache_config_info{block_size="16"} 1').kv_tokens is None
 
 
 def test_llamacpps_older_builds_say_kv_use() -> None:

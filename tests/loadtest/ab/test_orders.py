@@ -52,6 +52,22 @@ def test_what_can_not_be_carried_out_is_told_by_its_path(
     assert path in {problem.path for problem in raised.value.problems}
 
 
+def with_laws(**laws: Any) -> dict[str, Any]:
+    document = policy(32)
+    return {**document, "spec": {**document["spec"], **laws}}
+
+
+def test_versions_that_differ_only_where_a_comparison_does_not_act_are_refused() -> None:
+    with pytest.raises(DocumentError, match="differs from the baseline only in batching"):
+        order(candidate=with_laws(batching={"law": "static"}))
+    for point, law in (("admission", "kv_reserve"), ("ordering", "edf"), ("retry", "full_jitter")):
+        asked = order(candidate=with_laws(**{point: {"law": law}}))
+        assert point in asked.candidate.laws
+    alone = {**policy(1), "spec": {"preemption": {"law": "lifo"}}}
+    with pytest.raises(DocumentError, match="must fill one of admission, ordering"):
+        order(candidate=alone)
+
+
 def test_a_changed_policy_no_longer_fits_its_plan() -> None:
     document = order().to_document()
     document["candidate"]["spec"]["concurrency"]["limit"] = 31

@@ -41,6 +41,54 @@ def test_before_any_block_it_is_inconclusive_and_goes_on() -> None:
     assert found.because == "Inconclusive because no block has ended yet."
 
 
+def unstreamed(of: ComparisonPlan, count: int) -> tuple[Block, ...]:
+    """Blocks in which no answer had a first token's time, and three of each arm failed."""
+    found = {one.name: Count(60, 3, 57) if one.metric or one.kind == "attainment" else Count(60, 3)
+             for one in of.criteria}  # fmt: skip
+    silent = {name: Count(60, 0, 60) if c.unmeasured else c for name, c in found.items()}
+    return tuple(
+        block(of, index, arm(BASELINE, counts=silent), arm(CANDIDATE, counts=silent))
+        for index in range(count)
+    )
+
+
+def test_answers_that_were_not_streamed_are_named_as_the_cause_with_the_remedy() -> None:
+    of = plan({"kind": "attainment"}, {"kind": "errors", "pass_margin": 0.03})
+    found = judged(of, unstreamed(of, 24))
+    assert found.outcome == "inconclusive"
+    assert "attainment has 0 blocks, and nothing is said before 20. 24 blocks so far" in (
+        found.because
+    )
+    assert "2,880 answers were not streamed or had too few tokens" in found.because
+    assert "stream: true" in found.because
+    row = found.criteria[0].to_json()
+    assert (row["k"], row["unused"], row["unmeasured"]) == (0, 24, 2_880)
+    assert (found.criteria[1].unused, found.criteria[1].k) == (0, 24)
+
+
+def test_blocks_without_a_request_ask_for_traffic_and_not_for_streams() -> None:
+    of = plan()
+    empty = arm(CANDIDATE, n=0, counts={"attainment": Count()})
+    found = judged(of, (block(of, 0, arm(BASELINE), empty),))
+    assert "1 block so far can't be judged, as an arm was asked nothing in them" in found.because
+    assert "stream" not in found.because
+
+
+def test_criteria_of_which_the_same_is_to_be_said_share_one_sentence() -> None:
+    of = plan(
+        {"kind": "attainment"}, {"kind": "errors"},
+        {"kind": "exceedance", "metric": "ttft_ms", "quantile": 0.99, "threshold": 800},
+    )  # fmt: skip
+    assert judged(of, ()).reasons == (judged(of, ()).because,)
+    counts = {one.name: Count(60, 3) for one in of.criteria}
+    one = block(of, 0, arm(BASELINE, counts=counts), arm(CANDIDATE, counts=counts))
+    found = judged(of, (one,))
+    assert found.reasons == (
+        "Attainment, errors and TTFT P99 ≤ 800 ms have 1 block, and nothing is said before 20.",
+    )
+    assert found.reasons[0][1:].rstrip(".") in found.because
+
+
 def test_nothing_passes_before_twenty_blocks_and_equal_arms_do_then() -> None:
     of = plan({"kind": "attainment", "pass_margin": 0.03})
     early = judged(of, blocks(of, EVEN[:19], EVEN[:19]))

@@ -161,3 +161,67 @@ def test_a_caller_cancelled_in_the_same_turn_as_its_grant_gives_it_back() -> Non
         assert (limiter.in_flight, queue.waiting) == (0, 0)
 
     virtual_time.run(main())
+
+
+def test_nothing_rings_while_the_limiter_is_full_and_somebody_is_held() -> None:
+    """A law that holds says when to ask again; behind a full limiter nothing could come of it."""
+
+    async def main() -> int:
+        clock = asyncio.get_running_loop().time
+        saturated = admission.get("saturation")()
+        limiter = Limiter(concurrency.get("fixed")(size=1), clock)
+        asked = 0
+
+        def signals() -> Any:
+            nonlocal asked
+            asked += 1
+            return idle(clock())
+
+        queue = AdmissionQueue(
+            Laws(admission=saturated, ordering=ordering.get("fcfs")()),
+            limiter,
+            clock=clock,
+            draw=lambda: 0.5,
+            signals=signals,
+        )
+        first = await queue.acquire(a_request())
+        others = [asyncio.ensure_future(queue.acquire(a_request())) for _ in range(2)]
+        await asyncio.sleep(20.0)
+        queue.release(first)
+        queue.release(await others[0])
+        queue.release(await others[1])
+        return asked
+
+    assert virtual_time.run(main()) == 3
+
+
+def test_another_policys_laws_take_over_with_everybody_where_they_are() -> None:
+    """What the first law reserved goes back to it alone, so that it comes back with no debt."""
+
+    async def main() -> None:
+        kv_reserve = admission.get("kv_reserve")
+        first = Laws(admission=kv_reserve(), ordering=ordering.get("vtc")(), version="a")
+        second = Laws(
+            admission=kv_reserve(max_running=5), ordering=ordering.get("fcfs")(), version="b"
+        )
+        queue, _ = queue_of(2, take=kv_reserve(), order="vtc")
+        queue.adopt(first)
+        running = [await queue.acquire(a_request()) for _ in range(2)]
+        waiting = [asyncio.ensure_future(queue.acquire(a_request())) for _ in range(3)]
+        await asyncio.sleep(0)
+        queue.adopt(second)
+        assert (queue.waiting, queue.room.admitting.ledger.count) == (3, 0)
+        queue.first_token(running[0])
+        for ticket in running:
+            queue.release(ticket, output_tokens=50)
+        tickets = [await waiting[0], await waiting[1]]
+        assert queue.room.admitting.ledger.count == 2
+        queue.adopt(first)
+        assert queue.room.admitting.ledger.count == 0
+        assert queue.room.admitting.ledger.lengths == {}, "it learned from none of them"
+        for ticket in tickets:
+            queue.release(ticket)
+        queue.release(await waiting[2])
+        assert (queue.waiting, queue.in_flight) == (0, 0)
+
+    virtual_time.run(main())

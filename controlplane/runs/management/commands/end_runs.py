@@ -14,6 +14,7 @@ LOOK_EVERY = 0.1
 
 class Command(BaseCommand):
     help = "Cancel every live run and wait until each has written its report."
+    requires_system_checks: list[str] = []  # they import every page, and a person waits
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--within", type=float, default=6.0, help="seconds to wait for them")

@@ -19,6 +19,7 @@ log = logging.getLogger(__name__)
 
 class Command(BaseCommand):
     help = "Move what has lost its supervisor to lost, and take rollouts a step on."
+    requires_system_checks: list[str] = []  # they import every page, and it serves none
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--once", action="store_true", help="one pass, then end")

@@ -1,0 +1,1 @@
+"""Other load generators beside ours, against a server that knows the truth."""

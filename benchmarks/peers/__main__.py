@@ -1,0 +1,172 @@
+"""Our load generator beside others, in one run, against a server that knows the truth.
+
+    python -m benchmarks.peers --server /path/to/mockserver --environments /path/to/keep/them
+
+Each tool has two runs against a server started anew: Poisson arrivals (an open loop, where the
+tool has one), and a closed loop in which a share of the answers ends in an error frame under HTTP
+200. What it says of its times and failures is held against the server's log; CPU is that of the
+command and everything it started. A peer that can't be installed is left out, with the reason.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import os
+import resource
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.generator_truth import fetched, truth
+from benchmarks.peers.environments import NotInstalled, python_of, tokenizer_of
+from benchmarks.peers.tools import TOOLS, Load, Read, Tool
+
+
+@dataclass(frozen=True)
+class Found:
+    """One command as seen from outside, and what it said."""
+
+    code: int
+    cpu: float
+    first: float
+    last: float
+    log: list[dict[str, str]]
+    said: Read | None
+
+    @property
+    def true_ttft(self) -> list[float]:
+        """Of every request that got a token, in ms."""
+        return [
+            (int(row["t_first_token"]) - int(row["t_recv"])) / 1e6
+            for row in self.log
+            if int(row["t_first_token"]) > 0
+        ]
+
+
+def measured(tool: Tool, load: Load, python: Path, tokens: Path) -> Found:
+    """Run it to its end, or to five minutes past its load."""
+    environment = {**os.environ, **tool.environment}
+    said, before = None, resource.getrusage(resource.RUSAGE_CHILDREN)
+    began = time.monotonic()
+    with (load.out.parent / f"{tool.name}.txt").open("w") as text:
+        code = subprocess.run(
+            tool.command(load, python, tokens),
+            stdout=text,
+            stderr=subprocess.STDOUT,
+            check=False,
+            env=environment,
+            timeout=300 + load.seconds,
+        ).returncode
+    ended = time.monotonic()
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    lines = [line for line in fetched(f"{load.url}/mock/log").splitlines() if line[:1] != "#"]
+    log = list(csv.DictReader(io.StringIO("\n".join(lines))))
+    try:
+        said = tool.read(load.out)
+    except (OSError, KeyError, IndexError, StopIteration, ValueError) as error:
+        print(f"  {tool.name}: its report can't be read: {type(error).__name__} {error}")
+    return Found(
+        code=code,
+        cpu=after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
+        first=min((int(row["t_recv"]) for row in log), default=0) / 1e9 - began,
+        last=ended - max((int(row["t_last_byte"]) for row in log), default=0) / 1e9,
+        log=log,
+        said=said,
+    )
+
+
+def accuracy(found: Found) -> list[str]:
+    """The cells of an open-loop run: TTFT off the truth, requests a CPU-second, start and end."""
+    true = found.true_ttft
+    off = ["–", "–"]
+    if found.said is not None and true:
+        p50, p99 = np.percentile(true, [50, 99])
+        pairs = ((found.said.ttft_p50, p50), (found.said.ttft_p99, p99))
+        off = ["–" if told is None else f"{told - right:+.1f}" for told, right in pairs]
+    rate = len(found.log) / found.cpu if found.cpu else 0.0
+    return [
+        f"{len(found.log):,}",
+        *off,
+        f"{rate:,.0f}",
+        f"{found.first:.2f}",
+        f"{found.last:.2f}",
+    ]
+
+
+def honesty(found: Found) -> list[str]:
+    """The cells of a run with error frames: how many there were, were told, and the exit code."""
+    true = sum(row["fault"] != "none" for row in found.log)
+    told = "–" if found.said is None or found.said.errors is None else f"{found.said.errors:,}"
+    return [f"{true:,} of {len(found.log):,}", told, str(found.code)]
+
+
+HEADINGS = (
+    ("tool", "requests", "TTFT off P50", "P99, ms", "a CPU-s", "first, s", "exit, s"),
+    ("error frames", "told", "exit code"),
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--server", type=Path, required=True, help="the compiled truth server")
+    parser.add_argument("--environments", type=Path, required=True, help="where peers are kept")
+    parser.add_argument("--environment", action="append", default=[], metavar="TOOL=PYTHON")
+    parser.add_argument("--only", action="append", metavar="TOOL", help="may be repeated")
+    parser.add_argument("--rate", type=float, default=200)
+    parser.add_argument("--tokens", type=int, default=64)
+    parser.add_argument("--requests", type=int, default=6000)
+    parser.add_argument("--error-percent", type=float, default=16)
+    parser.add_argument("--error-requests", type=int, default=500)
+    parser.add_argument("--install-within", type=float, default=1800, metavar="SECONDS")
+    parser.add_argument("--port", type=int, default=28161)
+    parser.add_argument("--realtime", action="store_true", help="the server before all else (root)")
+    given = parser.parse_args()
+    pairs = (item.partition("=") for item in given.environment)
+    own = {name: Path(python) for name, _, python in pairs}
+    print(
+        f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores; {given.requests:,} "
+        f"requests at {given.rate:g}/s × {given.tokens} tokens, true TTFT 50 ms, ITL 5 ms"
+    )
+    row = "{:<10}{:>10}{:>14}{:>10}{:>10}{:>10}{:>10}   {:>16}{:>8}{:>11}"
+    print(row.format(*HEADINGS[0], *HEADINGS[1]))
+    with tempfile.TemporaryDirectory() as place:
+        for tool in TOOLS:
+            if given.only and tool.name not in given.only:
+                continue
+            try:
+                cells = _cells(tool, given, own, Path(place))
+            except subprocess.TimeoutExpired as error:
+                print(f"{tool.name:<10}left out: not at its end after {error.timeout:.0f} s")
+                continue
+            except (NotInstalled, OSError) as error:
+                print(f"{tool.name:<10}left out: {error}")
+                continue
+            print(row.format(tool.name, *cells), flush=True)
+            if tool.note:
+                print(f"{'':<10}({tool.note})")
+
+
+def _cells(tool: Tool, given: argparse.Namespace, own: dict[str, Path], place: Path) -> list[str]:
+    python = python_of(tool, given.environments, own, given.install_within)
+    tokens = tokenizer_of(tool, python, given.environments)
+    first = ["chrt", "-f", "10"] if given.realtime else []
+    times = ("--ttft-ms", "50", "--itl-ms", "5")
+    with truth(given.server, given.port, *times, realtime=first) as url:
+        out = place / tool.name / "open"
+        out.parent.mkdir()
+        load = Load(url, out, given.tokens, given.requests, given.rate)
+        cells = accuracy(measured(tool, load, python, tokens))
+    faults = ("--psse-error", str(given.error_percent))
+    with truth(given.server, given.port + 1, *times, *faults, realtime=first) as url:
+        load = Load(url, place / tool.name / "closed", 16, given.error_requests, None)
+        return cells + honesty(measured(tool, load, python, tokens))
+
+
+if __name__ == "__main__":
+    main()

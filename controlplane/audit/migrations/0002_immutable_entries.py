@@ -1,9 +1,0 @@
-from django.db import migrations
-
-from controlplane.immutable import immutable
-
-
-class Migration(migrations.Migration):
-    dependencies = [("audit", "0001_initial")]
-
-    operations = [immutable("audit_auditentry")]

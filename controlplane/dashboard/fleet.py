@@ -1,0 +1,67 @@
+"""Every gateway in one row, the worst first: what somebody on call looks at before all else."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from controlplane.gateways import budget_page, reading, states
+from controlplane.gateways.models import Gateway
+from controlplane.gateways.recent import recent
+from controlplane.rollouts import presenting
+from controlplane.rollouts.models import Rollout
+from controlplane.runs import phrases
+from controlplane.teams.models import Team
+
+TROUBLE = ("fail", "warn", "inconclusive", "pass", "none")
+"""Shapes of a state or a budget, the worst first."""
+
+
+def rows(team: Team, now: datetime) -> list[dict[str, Any]]:
+    """The worst first: alerts, then trouble of the gateway itself, then what has least left."""
+    gateways = Gateway.objects.for_team(team).select_related(
+        "active_version__line", "slo_version__line", "canary_version__line", "shadow_version__line"
+    )
+    live = Rollout.objects.filter(team=team).live().with_names()
+    moving = {rollout.gateway_id: rollout for rollout in live}
+    found = [_row(gateway, moving.get(gateway.pk), now) for gateway in gateways]
+    return sorted(found, key=_badness)
+
+
+def _row(gateway: Gateway, rollout: Rollout | None, now: datetime) -> dict[str, Any]:
+    processes = reading.processes(gateway)
+    last = recent(gateway, processes, minutes=1)
+    budgets = budget_page.rows(gateway)
+    joint = next((one for one in budgets if one["scope"] == "joint"), None)
+    return {
+        "gateway": gateway,
+        "state": states.state(states.facts(gateway, processes, last, now)),
+        "rate": last.rate if last.windows else None,
+        "budget": budget_page.worst(budgets),
+        "attainment": _attainment(joint),
+        "burn": joint["burns"][0] if joint and joint["burns"] else None,
+        "rollout": rollout,
+        "tone": None if rollout is None else presenting.tone_of(rollout),
+        "stage": None if rollout is None else rollout.document.name_of(rollout.stage),
+    }
+
+
+def _attainment(joint: dict[str, Any] | None) -> dict[str, str]:
+    """Over the shortest window of an alert that has one, with its n."""
+    if joint is None or not joint["burns"]:
+        return {"text": phrases.NOTHING, "n": "", "span": ""}
+    alert = joint["burns"][0]
+    n, missed = alert["short_n"], alert["short_missed"]
+    return {
+        "text": f"{phrases.share(1 - missed / n)} %" if n else phrases.NOTHING,
+        "n": phrases.number(n),
+        "span": alert["short"],
+    }
+
+
+def _badness(row: dict[str, Any]) -> tuple[int, int, float, str]:
+    budget = row["budget"]
+    own = TROUBLE.index(row["state"].outcome)
+    spends = TROUBLE.index(budget["tone"]) if budget else len(TROUBLE)
+    left = budget["left"] if budget and budget["left"] is not None else 1.0
+    return min(own, spends), own + spends, left, row["gateway"].name

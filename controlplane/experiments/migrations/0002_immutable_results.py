@@ -1,8 +1,0 @@
-from django.db import migrations
-
-from controlplane.immutable import immutable
-
-
-class Migration(migrations.Migration):
-    dependencies = [("experiments", "0001_initial")]
-    operations = [immutable("experiments_experimentresult")]

@@ -1,9 +1,0 @@
-from django.db import migrations
-
-from controlplane.immutable import immutable
-
-
-class Migration(migrations.Migration):
-    dependencies = [("gates", "0001_initial")]
-
-    operations = [immutable("gates_gateversion")]

@@ -1,0 +1,66 @@
+"""The home of somebody on call: every gateway in a row, the worst first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.test import Client
+
+from controlplane.catalogue.models import PolicyVersion
+from controlplane.dashboard import fleet
+from controlplane.gateways import budgets, writing
+from controlplane.gateways.documents import GatewayDocument
+from controlplane.gateways.models import Gateway
+from controlplane.rollouts.models import Rollout
+from controlplane.teams.rights import Actor
+from tests.controlplane.gateways.conftest import AT
+from tests.controlplane.gateways.spending import DAY, HOUR, clock, past
+from tests.controlplane.rollouts.plans import plan
+
+Pages = Callable[[Actor], Client]
+
+
+def another(operator: Actor, name: str) -> Gateway:
+    document = GatewayDocument(
+        name=name, policy="steady", lanes={"p": ["e-p"]}, slo="chat", anonymous="acme"
+    )
+    return writing.create_gateway(actor=operator, document=document)
+
+
+def test_what_burns_stands_above_what_is_well_and_what_was_never_heard(
+    edge: Gateway, operator: Actor, wide: PolicyVersion
+) -> None:
+    calm, unheard = another(operator, "calm"), another(operator, "a-new-one")
+    past(calm, DAY, 0)
+    past(edge, DAY, HOUR)
+    past(edge, HOUR, 0, missed=10)
+    for gateway in (calm, edge):
+        budgets.look(gateway, clock(AT))
+    version = edge.slo_version
+    assert version is not None
+    Rollout.objects.create(
+        team=edge.team, gateway=edge, baseline_version=edge.active_version, seed=1,
+        candidate_version=wide, slo_version=version, plan_sha256="0" * 64, phase="held",
+        plan=plan(),
+    )  # fmt: skip
+    found = fleet.rows(edge.team, clock(AT))
+    assert [row["gateway"] for row in found] == [edge, calm, unheard]
+    worst, well, new = found
+    assert (worst["budget"]["state"], well["budget"]["state"], new["budget"]) == (
+        "page", "ok", None,
+    )  # fmt: skip
+    assert (worst["tone"], worst["stage"], well["rollout"]) == ("warn", "Model", None)
+    assert worst["attainment"] == {"text": "50.00 %", "n": "100", "span": "5 min"}
+    assert worst["burn"]["long_text"] == "50.0 ×"
+
+
+def test_the_first_page_shows_the_fleet_and_says_what_to_do_without_one(
+    edge: Gateway, operator: Actor, stranger: Actor, page_as: Pages
+) -> None:
+    past(edge, HOUR, 0)
+    budgets.look(edge, clock(AT))
+    page = page_as(operator).get("/").content.decode()
+    assert edge.get_absolute_url() in page
+    assert "n 100 in 5 min" in page
+    other = page_as(stranger).get("/").content.decode()
+    assert edge.get_absolute_url() not in other
