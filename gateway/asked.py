@@ -47,7 +47,7 @@ class Lengths:
             tier=tenant.tier,
             prompt_tokens=prompt,
             max_tokens=max(1, int(bound[1])) if bound else None,
-            service_s=None if most is None else self._first.foretold(prompt),
+            service_s=None if most is None else self._first.foretold(prompt, at),
             deadline_at=None if most is None else at + most / 1e3,
             attempt=attempt,
         )
@@ -57,10 +57,10 @@ class Lengths:
         rate = self._tokens / self._bytes if self._bytes else _ASSUMED
         return max(1, round(size * rate))
 
-    def heard(self, size: int, prompt_tokens: int | None, ttft: float | None) -> None:
+    def heard(self, size: int, prompt_tokens: int | None, ttft: float | None, now: float) -> None:
         """What an engine said of one, and how long its first token took."""
         if ttft is not None:
-            self._first.heard(self.tokens(size), ttft)
+            self._first.heard(self.tokens(size), ttft, now)
         if prompt_tokens and size:
             self._n = min(_MEMORY, self._n + 1.0)
             self._bytes += (size - self._bytes) / self._n

@@ -225,7 +225,8 @@ class Pipeline:
             sample = flight.sample(call.index, call.tenant, ending)
             leaving = _leaving(sample, turn)
             size = len(flight.exchange.request.body)
-            lane.lengths.heard(size, sample.prompt_tokens, sample.service_ttft)
+            now = self._clock()
+            lane.lengths.heard(size, sample.prompt_tokens, sample.service_ttft, now)
         finally:
             lane.leave(turn, leaving)
         if ending.outcome is not None and not flight.exchange.begun:

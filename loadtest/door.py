@@ -68,7 +68,7 @@ class QueueDoor:
         try:
             ticket = await self._queue.acquire(request, kv_tokens=request.prompt_tokens)
         except (Shed, asyncio.CancelledError):
-            self._roster.leave(job, None)
+            self._roster.leave(job, None, self._clock())
             raise
         return Entry(job, ticket)
 
@@ -76,7 +76,7 @@ class QueueDoor:
         self._queue.first_token(entry.ticket, ttft)
 
     def leave(self, entry: Entry, kind: OutcomeKind, sample: Sample | None) -> None:
-        self._roster.leave(entry.job, sample.service_ttft if sample else None)
+        self._roster.leave(entry.job, sample.service_ttft if sample else None, self._clock())
         due = entry.ticket.admitted.request.deadline_at
         first = sample.first_token_at if sample else None
         late = None if due is None else first is None or first > due

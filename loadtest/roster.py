@@ -14,7 +14,7 @@ from loadtest.scenario import Tenant
 from loadtest.schedule import Job
 from measurement.slo import Slo
 from schedulers.request import Request
-from schedulers.runtime.first_tokens import FirstTokens
+from schedulers.runtime.first_tokens import FirstTokens, faded
 from schedulers.runtime.leaving import Leaving
 from simulator.core.config import EngineConfig
 
@@ -49,7 +49,7 @@ class Roster:
         self._requests: dict[int, Request] = {}
         self._serial = 0
         self._sending = Leaving()
-        self._excess_s, self._heard = 0.0, 0
+        self._excess_s, self._heard, self._heard_at = 0.0, 0, 0.0
         self._learned = FirstTokens()
 
     def sent(self, now: float) -> None:
@@ -82,30 +82,35 @@ class Roster:
             weight=tenant.weight,
             prompt_tokens=shape.prompt_tokens,
             max_tokens=shape.output_tokens,
-            service_s=None if due is None else self._service_s(job),
+            service_s=None if due is None else self._service_s(job, now),
             deadline_at=due,
             attempt=attempt,
         )
         return request
 
-    def leave(self, job: Job, service_ttft: float | None) -> None:
+    def leave(self, job: Job, service_ttft: float | None, now: float) -> None:
         """It is over; so long after its sending it had its first token, or it never had."""
         del self._requests[job.index]
         if service_ttft is None:
             return
         rate = self._known.prefill_rate
         if rate is None:
-            self._learned.heard(job.shape.prompt_tokens, service_ttft)
+            self._learned.heard(job.shape.prompt_tokens, service_ttft, now)
             return
         self._heard = min(_MEMORY, self._heard + 1)
-        self._excess_s += (service_ttft - self._alone_s(job, rate) - self._excess_s) / self._heard
+        new, known = service_ttft - self._alone_s(job, rate), self._excess(now)
+        self._excess_s, self._heard_at = known + (new - known) / self._heard, now
 
-    def _service_s(self, job: Job) -> float | None:
+    def _service_s(self, job: Job, now: float) -> float | None:
         """Seconds to the first token, as far as they can be foretold."""
         rate = self._known.prefill_rate
         if rate is None:
-            return self._learned.foretold(job.shape.prompt_tokens)
-        return self._alone_s(job, rate) + max(0.0, self._excess_s)
+            return self._learned.foretold(job.shape.prompt_tokens, now)
+        return self._alone_s(job, rate) + self._excess(now)
+
+    def _excess(self, now: float) -> float:
+        """What an engine under load adds, as long as first tokens come."""
+        return faded(self._excess_s, now - self._heard_at)
 
     def _alone_s(self, job: Job, rate: float) -> float:
         """Seconds to the first token in an engine that has nothing else to do."""

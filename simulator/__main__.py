@@ -43,8 +43,12 @@ def main() -> None:
     parser.add_argument("--model", default="simulated")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--port", type=int, default=0)
+    limits = ("max_seqs", "max_queued_requests", "blocks", "max_model_len")
+    for limit in limits:
+        parser.add_argument(f"--{limit.replace('_', '-')}", type=int)
     args = parser.parse_args()
-    config = profiles.load(args.profile).config()
+    given = {name: value for name in limits if (value := getattr(args, name)) is not None}
+    config = profiles.load(args.profile).config(**given)
     options = ServerOptions(config, port=args.port, model=args.model, seed=args.seed)
     import uvloop  # noqa: PLC0415 - not to be had everywhere
 

@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from loadtest.reproduce.plan import Plan
-    from loadtest.reproduce.systems.base import System
 
 NAME = "reproduce"
 HELP = "play a source system's own experiment: claimed, reference, corrected, best fixed, optimum"
@@ -27,28 +21,80 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--reduced", action="store_true", help="shorter runs of the same shape: seconds"
     )
     parser.add_argument(
-        "--check", action="store_true", help="exit 1 where the numbers don't support a sentence"
+        "--check",
+        action="store_true",
+        help="exit 1 where the numbers don't support a sentence, or a --config contradicts itself",
+    )
+    parser.add_argument(
+        "--config",
+        type=Path,
+        metavar="FILE.json",
+        help="queueing: lint a configuration of the source's own, convert it and play it",
+    )
+    parser.add_argument(
+        "--convert", action="store_true", help="with --config: print the documents, play nothing"
+    )
+    parser.add_argument(
+        "--profile", metavar="NAME|FILE", help="with --config: the engine (qwen3-32b-h100-tp2)"
+    )
+    parser.add_argument(
+        "--served",
+        action="store_true",
+        help="over HTTP: a load test against the served engine model, as far as one can enforce it",
     )
 
 
 def run(args: argparse.Namespace) -> int:
     from documents.problem import DocumentError
-    from loadtest.reproduce.plan import Plan
-    from loadtest.reproduce.systems.base import systems
 
     try:
-        plan = Plan(_seeds(args.seeds), reduced=args.reduced)
-        known = systems.all()
-        if args.system != "all":
-            known = {args.system: systems.get(args.system, path="system")}
-        if args.out is not None:
-            _make(args.out)
-        held = [_play(one(), plan, args.out) for one in known.values()]
+        held = _played(args)
     except DocumentError as error:
         for problem in error.problems:
             print(f"headway reproduce: {problem}", file=sys.stderr)
         return EXIT_BAD_CONFIGURATION
-    return EXIT_NOT_HELD if args.check and not all(held) else 0
+    return EXIT_NOT_HELD if args.check and not held else 0
+
+
+def _played(args: argparse.Namespace) -> bool:
+    """Whether all that was said is supported."""
+    from headway.reproducing.configuration import configured
+    from headway.reproducing.printing import Title, make, show
+    from loadtest.reproduce.plan import Plan
+    from loadtest.reproduce.systems.base import systems
+
+    _check_together(args)
+    plan = Plan(_seeds(args.seeds), reduced=args.reduced)
+    if args.out is not None:
+        make(args.out)
+    if args.config is not None:
+        return configured(args, plan)
+    known = systems.all()
+    if args.system != "all":
+        known = {args.system: systems.get(args.system, path="system")}
+    if args.served:
+        from headway.reproducing.served import served, served_all
+
+        if args.system == "all":
+            return served_all((one() for one in known.values()), plan, args.out)
+        return served(known[args.system](), plan, args.out)
+    held = [
+        show(Title(one.name, one.summary, one.laws), one().play(plan), plan, args.out)
+        for one in known.values()
+    ]
+    return all(held)
+
+
+def _check_together(args: argparse.Namespace) -> None:
+    from documents.problem import DocumentError, Problem
+
+    if args.config and args.served:
+        message = "is played in virtual time; leave out --served"
+        raise DocumentError([Problem("config", str(args.config), message)])
+    alone = [name for name in ("convert", "profile") if getattr(args, name) and not args.config]
+    if alone:
+        message = "goes with --config FILE.json only"
+        raise DocumentError([Problem(name, getattr(args, name), message) for name in alone])
 
 
 def _seeds(count: int) -> range:
@@ -58,27 +104,3 @@ def _seeds(count: int) -> range:
     if not 1 <= count <= MOST_SEEDS:
         raise DocumentError([Problem("seeds", count, f"must be from 1 to {MOST_SEEDS}")])
     return seeds_of(count)
-
-
-def _make(out: Path) -> None:
-    from documents.problem import DocumentError, Problem
-
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        message = f"can't be made: {error.strerror}"
-        raise DocumentError([Problem("out", str(out), message)]) from None
-
-
-def _play(one: System, plan: Plan, out: Path | None) -> bool:
-    """Print one system; whether all its sentences hold."""
-    from loadtest.reproduce.document import document_of
-    from loadtest.reproduce.rendering import text
-
-    result = one.play(plan)
-    print(f"## {one.name}\n\n{one.summary}.\n{one.laws}.\n\n{text(result)}\n", flush=True)
-    if out is not None:
-        document = document_of(one.name, plan, result)
-        written = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
-        (out / f"{one.name}.json").write_text(written + "\n", "utf-8")
-    return result.holds

@@ -7,7 +7,7 @@ import contextlib
 import json
 import sys
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
@@ -106,13 +106,16 @@ class EngineProcess:
 
 
 @asynccontextmanager
-async def engine_process(profile: str, *, seed: int) -> AsyncIterator[EngineProcess]:
+async def engine_process(
+    profile: str, *, seed: int, options: Sequence[str] = ()
+) -> AsyncIterator[EngineProcess]:
     """``python -m simulator`` on a free port of loopback. EngineLost where it does not come up.
 
     Its stdin is a pipe that only we hold: it ends with us, however we end.
     """
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "simulator", "--profile", profile, "--seed", str(seed)),
+        *options,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
     )

@@ -60,14 +60,14 @@ def _sweep(plan: Plan, sequences: int) -> dict[float, dict[str, Series]]:
     return {rate: measure(plan.seeds, partial(_played, config, rate, end_s)) for rate in rates}
 
 
-def knee(config: EngineConfig) -> float:
+def knee(config: EngineConfig, chat: engine.Chat = CHAT) -> float:
     """Requests a second with every place taken: each costs its tokens' share of full steps, and
     what its prompt adds to one of them."""
     n, cost = config.max_seqs, config.cost
-    context = n * (CHAT.prompt + CHAT.output / 2)
+    context = n * (chat.prompt + chat.output / 2)
     step = cost.seconds(n, int(context), n, 0.0)
-    with_prompt = cost.seconds(n + int(CHAT.prompt), int(context), n, CHAT.prompt**2 / 2)
-    return 1.0 / (CHAT.output * step / n + with_prompt - step)
+    with_prompt = cost.seconds(n + int(chat.prompt), int(context), n, chat.prompt**2 / 2)
+    return 1.0 / (chat.output * step / n + with_prompt - step)
 
 
 def most_within(config: EngineConfig) -> int:

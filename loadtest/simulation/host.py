@@ -296,7 +296,7 @@ class Simulation:
         if self.limiter is not None:
             self._give_back(flight, sample, self.limiter)
         if self._means.roster is not None:
-            self._means.roster.leave(flight.job, sample.service_ttft)
+            self._means.roster.leave(flight.job, sample.service_ttft, self.now)
         self._means.sink(sample)
         self._means.fold.resolved(sample)
         self._means.feed.ended(flight.job.index, self.now, success=sample.outcome.success)

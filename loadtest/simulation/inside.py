@@ -7,7 +7,7 @@ changes, and such steps stay folded; a stretch of them teaches a law that learns
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from loadtest.roster import Roster
@@ -19,12 +19,17 @@ from simulator.core.hooks import Ahead, Allowance, Load, Taken, View
 
 
 class Batching:
-    """One batching law, and what it has learned."""
+    """One batching law, and what it has learned; ``rate``: requests a second that came of late."""
 
-    def __init__(self, law: batching.BatchingLaw[Any], roster: Roster, said: Deciding) -> None:
+    def __init__(
+        self,
+        law: batching.BatchingLaw[Any],
+        rate: Callable[[float], float | None],
+        said: Deciding,
+    ) -> None:
         self._law = law
         self._state = law.start()
-        self._roster = roster
+        self._rate = rate
         self._said = said
         self._padded: dict[int, int] = {}
 
@@ -43,7 +48,7 @@ class Batching:
             waiting_tokens=ahead.waiting_tokens,
             context_tokens=load.context,
             oldest_wait=ahead.oldest_wait,
-            arrival_rate=self._roster.rate(load.now),
+            arrival_rate=self._rate(load.now),
         )
         law, now = self._law, load.now
         plan = self._said.timed(lambda: law.plan(self._state, seen, now))

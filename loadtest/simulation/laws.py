@@ -57,7 +57,7 @@ class Laws:
         """The hooks that were given, with those of the policy's laws in their place."""
         fields: dict[str, Any] = {}
         if self.roster is not None and DecisionPoint.BATCHING in self._laws:
-            law = Batching(self._laws[DecisionPoint.BATCHING], self.roster, self._said)
+            law = Batching(self._laws[DecisionPoint.BATCHING], self.roster.rate, self._said)
             fields |= {"allow": law.allow, "taken": law.taken}
             fields |= {"padded": law.padded} if law.own_graphs else {}
         if self.roster is not None and DecisionPoint.PREEMPTION in self._laws:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
@@ -12,6 +13,9 @@ from schedulers.law import Law
 
 MOST_TOKENS = 1_048_576
 MOST_SEQUENCES = 16_384
+LEAST_WAIT_S = 1e-6
+"""Shorter than that no clock can wait: added to a day in seconds, 1e-12 is nothing at all, and a
+host that asks again after it asks for ever."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,10 +59,18 @@ class StepPlan:
     admit_waiting: bool = True
     """Whether sequences that wait may begin."""
     wait_s: float = 0.0
-    """How long to wait before the step, asking again if something arrives."""
+    """How long to wait before the step, asking again if something arrives: 0, or at least
+    LEAST_WAIT_S."""
     padded_to: int | None = None
     """Decoding sequences that the step computes for, where a graph of that size runs it."""
     inputs: Mapping[str, float | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """ValueError where waiting wouldn't move a clock, or would move it for ever."""
+        if self.wait_s != 0.0 and not LEAST_WAIT_S <= self.wait_s < math.inf:
+            raise ValueError(
+                f"wait_s {self.wait_s!r}: must be 0 or at least {LEAST_WAIT_S:g} (worth_waiting)"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +81,11 @@ class StepTaken:
     prefill_tokens: int
     context_tokens: int
     seconds: float
+
+
+def worth_waiting(seconds: float) -> float:
+    """What is left of a wait, as a plan takes it: 0 where no clock could tell it from none."""
+    return seconds if seconds >= LEAST_WAIT_S else 0.0
 
 
 S = TypeVar("S")

@@ -13,13 +13,12 @@ from schedulers.batching.base import (
     StepPlan,
     Unlearning,
     batching_law,
+    worth_waiting,
 )
 from schedulers.decision import Reason
 from schedulers.law import Fault, Standing
 
 RULES = ("gain", "reference")
-LEAST_S = 1e-6
-"""Shorter than that no clock can wait."""
 HARD_S = 0.005
 """Nobody ever waits longer than this for company, whatever the parameters."""
 
@@ -77,8 +76,8 @@ class MicroWait(Unlearning):
     def plan(self, state: None, seen: Load, now: float) -> StepPlan:
         wait = self._wait(seen) if seen.idle and 0 < seen.waiting < self.max_batch else 0.0
         left = min(self.max_wait_ms / 1e3, HARD_S) - seen.oldest_wait
-        wait = max(0.0, min(wait, left))
-        if wait < LEAST_S or (seen.least_slack is not None and wait >= seen.least_slack):
+        wait = worth_waiting(min(wait, left))
+        if seen.least_slack is not None and wait >= seen.least_slack:
             wait = 0.0
         return StepPlan(
             reason=Reason.GATHERING if wait > 0.0 else Reason.STEADY,

@@ -13,6 +13,7 @@ from schedulers.batching.base import (
     StepPlan,
     Unlearning,
     batching_law,
+    worth_waiting,
 )
 from schedulers.decision import Reason
 from schedulers.law import Fault, Standing
@@ -49,7 +50,7 @@ class Static(Unlearning):
     )
 
     def plan(self, state: None, seen: Load, now: float) -> StepPlan:
-        left = self.gather_ms / 1e3 - seen.oldest_wait
+        left = worth_waiting(self.gather_ms / 1e3 - seen.oldest_wait)
         gathering = seen.idle and 0 < seen.waiting < self.size and left > 0.0
         return StepPlan(
             reason=Reason.GATHERING if gathering else Reason.BATCH_RUNNING,

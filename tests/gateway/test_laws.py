@@ -230,7 +230,7 @@ def test_lengths_are_told_from_bytes_by_what_engines_said_and_the_bound_from_its
     assert (first.tier, first.max_tokens, first.deadline_at) == ("vip", 64, 10.8)
     assert (first.prompt_tokens, first.service_s) == (round(len(text) / 4), None)
     for _ in range(20):
-        lengths.heard(1000, 100, 0.3)
+        lengths.heard(1000, 100, 0.3, 0.0)
     assert lengths.request(b"x" * 500, tenant, None, 0.0).prompt_tokens == 50
     assert lengths.request(text, tenant, objectives, 0.0).service_s == pytest.approx(0.3)
     assert lengths.request(b'{"text":"\\"max_tokens\\": 7"}', tenant, None, 0.0).max_tokens is None

@@ -199,14 +199,17 @@ def _driven(laws: dict[str, Any], **asked: Any) -> tuple[list[Sample], list[Deci
 
 def test_first_tokens_are_foretold_along_a_line_in_prompt_tokens() -> None:
     line = FirstTokens()
-    assert line.foretold(100) is None
+    assert line.foretold(100, 0.0) is None
     for tokens in itertools.islice(itertools.cycle((100, 400, 900)), 30):
-        line.heard(tokens, 0.05 + tokens / 10_000)
-    assert line.foretold(2000) == pytest.approx(0.25)
+        line.heard(tokens, 0.05 + tokens / 10_000, 1.0)
+    assert line.foretold(2000, 1.0) == pytest.approx(0.25)
+    assert line.foretold(2000, 1.25) == pytest.approx(0.25), "one may be on its way"
+    assert line.foretold(2000, 1.4) == pytest.approx(0.1), "what stood there is worked off"
+    assert line.foretold(2000, 9.0) == 0.0
     alike = FirstTokens()
     for _ in range(30):
-        alike.heard(500, 0.2)
-    assert alike.foretold(5000) == pytest.approx(0.2)
+        alike.heard(500, 0.2, 1.0)
+    assert alike.foretold(5000, 1.0) == pytest.approx(0.2)
 
 
 def test_a_law_that_must_see_every_request_has_one_worker() -> None:

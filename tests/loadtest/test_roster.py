@@ -35,11 +35,21 @@ def test_without_an_objective_it_is_never_due_and_nothing_is_foretold() -> None:
 def test_what_a_busy_engine_adds_is_foretold_to_those_who_come_later() -> None:
     one = roster()
     one.enter(JOB, 2.0)
-    one.leave(JOB, None)
+    one.leave(JOB, None, 2.0)
     assert one.enter(JOB, 2.0).service_s == pytest.approx(0.11), "no first token tells nothing"
     for seconds in (0.31, 0.51):
-        one.leave(JOB, seconds)
+        one.leave(JOB, seconds, 2.0)
         one.enter(JOB, 2.0)
     assert one[JOB.index].service_s == pytest.approx(0.41)
-    one.leave(JOB, 0.0)
+    one.leave(JOB, 0.0, 2.0)
     assert one.enter(JOB, 2.0).service_s >= 0.11
+
+
+def test_an_engine_that_was_too_busy_once_is_not_thought_so_for_ever() -> None:
+    one = roster()
+    one.enter(JOB, 2.0)
+    one.leave(JOB, 9.11, 12.0)
+    known = one.enter(JOB, 12.0)
+    assert known.service_s is not None
+    assert known.service_s > 0.8, "whoever comes now is hopeless"
+    assert one.enter(JOB, 31.0).service_s == pytest.approx(0.11), "and who comes later isn't"

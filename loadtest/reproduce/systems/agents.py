@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from loadtest.reproduce.plan import Plan, cell, law
 from loadtest.reproduce.series import Series, below, best, measure
+from loadtest.reproduce.served.experiment import Experiment
 from loadtest.reproduce.systems.base import system
 from loadtest.reproduce.table import Finding, Reproduction, Row
 from schedulers.decision import DecisionPoint
@@ -87,6 +88,11 @@ class AgentsSystem:
     laws: ClassVar[str] = (
         "reference `concur_reference` (by the source's code), corrected `kv_reserve_agents`, best "
         "fixed count of 16, 20, 24, 28, 32"
+    )
+
+    served: ClassVar[Experiment] = Experiment(
+        why_not="a load test sends single requests; it has no agents whose contexts grow from turn "
+        "to turn, and no tool waits between them"
     )
 
     def play(self, plan: Plan) -> Reproduction:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from loadtest.reproduce import retry_storm
 from loadtest.reproduce.plan import Plan, cell, law
 from loadtest.reproduce.series import Series, below, best, measure
+from loadtest.reproduce.served.experiment import Claim, Experiment
 from loadtest.reproduce.systems.base import system
 from loadtest.reproduce.table import Finding, Reproduction, Row
 from schedulers.decision import DecisionPoint
@@ -99,6 +100,65 @@ class BackpressureSystem:
         "reference `watermark` with `priority`, corrected `kv_reserve` with `vtc`, best fixed "
         "marks of 30/40, 40/55, 50/65, 70/85 % by vip's TTFT; optimum: the corrected laws without "
         "a burst; clients back off by `full_jitter`"
+    )
+
+    served: ClassVar[Experiment] = Experiment(
+        summary=(
+            "vip, normal, a large normal tenant and batch, 20 requests a second and 80 from the "
+            "5th to the 15th of 25 s, against the engine model as a server with 30,000 tokens of "
+            "KV cache; who is refused comes back by `full_jitter`"
+        ),
+        engine=("--blocks", "1900", "--max-model-len", "8192"),
+        load={
+            "workload": {
+                "kind": "synthetic",
+                "prompt_tokens_mean": 400,
+                "prompt_tokens_sigma": 0.5,
+                "output_tokens_mean": 64,
+                "output_tokens_sigma": 0.5,
+                "tenants": {"vip": 0.2, "normal": 0.2, "hog": 0.4, "batch": 0.2},
+            },
+            "tenants": {
+                "vip": {"tier": "vip"},
+                "normal": {"tier": "normal"},
+                "hog": {"tier": "normal"},
+                "batch": {"tier": "batch"},
+            },
+            "arrivals": {
+                "process": "spike",
+                "base_rate": 20.0,
+                "spike_rate": 80.0,
+                "spike_at_s": 5.0,
+                "spike_s": 10.0,
+            },
+            "duration_s": 25.0,
+        },
+        arms={
+            "reference": {
+                "admission": {"law": "watermark"},
+                "ordering": {"law": "priority"},
+                "retry": {"law": "full_jitter"},
+            },
+            "corrected": {
+                "admission": {"law": "kv_reserve"},
+                "ordering": {"law": "vtc"},
+                "retry": {"law": "full_jitter"},
+            },
+        },
+        measures=(
+            ("vip ttft p95", "vip TTFT P95", "ms"),
+            ("refused", "refused for good", "%"),
+            ("output", "output", "tok/s"),
+            ("hog share", "the large tenant's share of output", "%"),
+        ),
+        claims=(
+            Claim(
+                ("corrected", "vip ttft p95"),
+                ("reference", "vip ttft p95"),
+                "With what requests will need reserved vip's first tokens take {low} ms at P95 "
+                "over HTTP, {high} with a mark on what the cache holds.",
+            ),
+        ),
     )
 
     def play(self, plan: Plan) -> Reproduction:

@@ -6,15 +6,20 @@ from typing import ClassVar, Protocol, TypeVar
 
 from documents.registry import Registry
 from loadtest.reproduce.plan import Plan
+from loadtest.reproduce.served.experiment import Experiment
 from loadtest.reproduce.table import Reproduction
 
 
 class System(Protocol):
-    """A class without state. ``summary`` says what is played, ``laws`` which law is which."""
+    """A class without state. ``summary`` says what is played, ``laws`` which law is which.
+
+    ``served``: what of it a load test can play over HTTP, or why none can.
+    """
 
     name: ClassVar[str]
     summary: ClassVar[str]
     laws: ClassVar[str]
+    served: ClassVar[Experiment]
 
     def play(self, plan: Plan) -> Reproduction:
         """The system's own experiment under the laws that are compared."""

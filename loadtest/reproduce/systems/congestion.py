@@ -10,6 +10,7 @@ import numpy as np
 from loadtest.reproduce import mixed_lengths
 from loadtest.reproduce.plan import Plan, cell, law
 from loadtest.reproduce.series import Series, below, best, measure
+from loadtest.reproduce.served.experiment import Claim, Experiment
 from loadtest.reproduce.systems.base import system
 from loadtest.reproduce.table import Finding, Reproduction, Row
 from schedulers.decision import DecisionPoint
@@ -84,6 +85,43 @@ class CongestionSystem:
     )
     laws: ClassVar[str] = (
         "reference `gradient_reference`, corrected `adaptive_bdp`, best fixed of 40, 45, 50, 55"
+    )
+
+    served: ClassVar[Experiment] = Experiment(
+        summary=(
+            "a bulk client with 128 tasks at hand for 15 s against the engine model as a server "
+            "that refuses past 70 requests; answers of 32 tokens in the mean"
+        ),
+        engine=("--max-queued-requests", "70"),
+        load={
+            "workload": {
+                "kind": "synthetic",
+                "prompt_tokens_mean": 64,
+                "output_tokens_mean": 32,
+                "output_tokens_sigma": 0.3,
+            },
+            "arrivals": {"process": "closed", "concurrency": 128},
+            "duration_s": 15.0,
+        },
+        arms={
+            "reference": {"concurrency": {"law": "gradient_reference"}},
+            "corrected": {"concurrency": {"law": "adaptive_bdp"}},
+            "best fixed": {"concurrency": {"law": "fixed", "limit": 50}},
+        },
+        measures=(
+            ("answered", "answers", "a second"),
+            ("refused", "refused by the server", "%"),
+            ("e2e p50", "end to end P50", "ms"),
+            ("e2e p95", "end to end P95", "ms"),
+        ),
+        claims=(
+            Claim(
+                ("reference", "answered"),
+                ("corrected", "answered"),
+                "Lengths that differ are a queue to the reference law over HTTP too: {low} answers "
+                "a second, {high} with the corrected one.",
+            ),
+        ),
     )
 
     def play(self, plan: Plan) -> Reproduction:

@@ -12,6 +12,7 @@ import numpy as np
 from loadtest.reproduce import load_sweep
 from loadtest.reproduce.plan import Plan, cell, law
 from loadtest.reproduce.series import Series, below, best, measure
+from loadtest.reproduce.served.experiment import Claim, Experiment
 from loadtest.reproduce.systems.base import system
 from loadtest.reproduce.table import Finding, Reproduction, Row
 from schedulers.decision import DecisionPoint
@@ -60,6 +61,63 @@ class QueueingSystem:
         "reference: arrivals spaced 1/rate, attainment of answers, `slack_density` with κ 0 that "
         "drops nothing; corrected: Poisson, attainment of arrivals, `slack_density`; best fixed: "
         "of 32, 64, 128, 256 sequences, of `fcfs`, `edf`, `sjf`"
+    )
+
+    served: ClassVar[Experiment] = Experiment(
+        summary=(
+            "three tenants whose first tokens are due in 0.5, 2 and 10 s, 40 requests a second for "
+            "20 s against the engine model as a server, 8 in flight at most"
+        ),
+        load={
+            "workload": {
+                "kind": "synthetic",
+                "prompt_tokens_mean": 64,
+                "prompt_tokens_sigma": 0.8,
+                "output_tokens_mean": 32,
+                "output_tokens_sigma": 0.8,
+                "tenants": {"soon": 0.3, "later": 0.4, "whenever": 0.3},
+            },
+            "slo": {
+                "apiVersion": "headway/v1",
+                "kind": "SLO",
+                "metadata": {"name": "deadlines"},
+                "spec": {
+                    "target": 0.99,
+                    "objectives": [{"metric": "ttft_ms", "max": 2000}],
+                    "tenants": {"soon": {"ttft_ms": 500}, "whenever": {"ttft_ms": 10_000}},
+                },
+            },
+            "arrivals": {"process": "poisson", "rate": 40.0},
+            "duration_s": 20.0,
+        },
+        arms={
+            "reference": {
+                "concurrency": {"law": "fixed", "limit": 8},
+                "ordering": {"law": "slack_density", "kappa": 0.0, "drop_hopeless": False},
+            },
+            "corrected": {
+                "concurrency": {"law": "fixed", "limit": 8},
+                "ordering": {"law": "slack_density"},
+            },
+            "best fixed": {
+                "concurrency": {"law": "fixed", "limit": 8},
+                "ordering": {"law": "edf"},
+            },
+        },
+        measures=(
+            ("in time", "in time, of arrivals", "%"),
+            ("answered", "answers", "a second"),
+            ("soon in time", "due in 0.5 s: in time", "%"),
+            ("whenever in time", "due in 10 s: in time", "%"),
+        ),
+        claims=(
+            Claim(
+                ("reference", "in time"),
+                ("corrected", "in time"),
+                "Least slack first without dropping serves those who are already late: {low} % in "
+                "time over HTTP, {high} with size counted and the hopeless dropped.",
+            ),
+        ),
     )
 
     def play(self, plan: Plan) -> Reproduction:

@@ -8,11 +8,14 @@ from typing import Any
 
 import pytest
 
+from documents.yaml_text import parse_yaml
 from headway.__main__ import main
 from loadtest.reproduce.plan import Plan
 from loadtest.reproduce.series import Series
 from loadtest.reproduce.systems import base
 from loadtest.reproduce.table import Cell, Finding, Reproduction, Row
+from measurement.slo import Slo
+from schedulers.document import Policy
 
 
 class Small:
@@ -59,6 +62,44 @@ def test_out_has_one_file_a_system_with_every_seeds_value(tmp_path: Path) -> Non
     "words", [["nope"], ["all", "--seeds", "0"], ["all", "--out", "/dev/null/x"]]
 )
 def test_what_is_wrong_is_bad_configuration(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["reproduce", *words]) == 20
+    assert capsys.readouterr().err.startswith("headway reproduce: ")
+
+
+CONTRADICTORY = (
+    Path(__file__).parents[2] / "loadtest" / "reproduce" / "fixtures" / "contradictory.json"
+)
+
+
+def test_a_configuration_is_linted_and_converted_to_documents_that_can_be_piped(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["reproduce", "queueing", "--config", str(CONTRADICTORY), "--convert"]
+    assert main([*words, "--check", "--out", str(tmp_path)]) == 1, "it contradicts itself"
+    printed = capsys.readouterr()
+    assert "contradiction: loadgen.qps 20" in printed.err
+    policy, slo, load = printed.out.split("---\n")
+    assert Policy.parse(parse_yaml(policy)).name == "converted"
+    assert Slo.parse(parse_yaml(slo)).target == 0.99
+    assert "# max_seqs: 32" in load
+    assert (tmp_path / "policy.yaml").read_text("utf-8") == policy
+    assert {file.name for file in tmp_path.iterdir()} == {
+        "policy.yaml", "slo.yaml", "scenario.yaml"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["agents", "--config", str(CONTRADICTORY)],
+        ["queueing", "--config", "no-such.json"],
+        ["queueing", "--convert"],
+        ["queueing", "--config", str(CONTRADICTORY), "--profile", "nope"],
+    ],
+)
+def test_a_configuration_where_none_is_read_is_refused(
     words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["reproduce", *words]) == 20

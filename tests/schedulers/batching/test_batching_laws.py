@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schedulers.batching.base import BatchingLaw, Load, StepTaken, decided, laws
+from schedulers.batching.base import BatchingLaw, Load, StepPlan, StepTaken, decided, laws
 from schedulers.decision import Reason
 from schedulers.state import state_from_json, state_to_json
 from tests.schedulers.law_cases import instances
@@ -59,6 +60,31 @@ def test_decoding_always_goes_on_and_nobody_waits_while_it_does(
         assert plan.wait_s == 0.0 or seen.idle
         json.dumps(decided(it, seen, plan, 1.0).to_json(), allow_nan=False)
         state = it.stepped(state, step, 1.0)
+
+
+@every_law
+@settings(max_examples=25, deadline=None)
+@given(data=st.data(), seen=loads, now=st.floats(0.0, 4e9), left=st.floats(1e-12, 0.06))
+def test_a_wait_moves_the_clock_and_ends_when_nobody_comes(
+    cls: type[BatchingLaw[Any]], data: st.DataObject, seen: Load, now: float, left: float
+) -> None:
+    it: Any = data.draw(instances(cls))
+    state = it.start()
+    queued_at = now - max(0.0, getattr(it, "gather_ms", 5.0) / 1e3 - left)
+    for _ in range(12):
+        idle = replace(seen, decoding=0, prefilling=0, oldest_wait=now - queued_at)
+        plan = it.plan(state, idle, now)
+        if plan.wait_s == 0.0:
+            break
+        assert now + plan.wait_s > now
+        now += plan.wait_s
+    assert plan.wait_s == 0.0
+
+
+@pytest.mark.parametrize("seconds", [-1.0, 1e-18, float("nan"), float("inf")])
+def test_a_plan_with_a_wait_that_no_clock_can_wait_is_refused(seconds: float) -> None:
+    with pytest.raises(ValueError, match="wait_s"):
+        StepPlan(reason=Reason.GATHERING, token_budget=1, max_sequences=1, wait_s=seconds)
 
 
 @every_law

@@ -1,0 +1,1 @@
+"""``headway reproduce``: what it prints and writes, and its other two ways to play."""

@@ -1,0 +1,50 @@
+"""A played system on the page, and as a file."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from documents.problem import DocumentError, Problem
+from loadtest.reproduce.document import document_of
+from loadtest.reproduce.plan import Plan
+from loadtest.reproduce.rendering import text
+from loadtest.reproduce.table import Reproduction
+
+
+@dataclass(frozen=True, slots=True)
+class Title:
+    """What was played, and which law is which."""
+
+    name: str
+    summary: str
+    laws: str
+
+
+def show(title: Title, result: Reproduction, plan: Plan, out: Path | None) -> bool:
+    """Print it, write NAME.json; whether all its sentences hold."""
+    print(f"## {title.name}\n\n{title.summary}.\n{title.laws}.\n\n{text(result)}\n", flush=True)
+    if out is not None:
+        document = document_of(title.name, plan, result)
+        written = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
+        write(out / f"{title.name}.json", written + "\n")
+    return result.holds
+
+
+def make(out: Path) -> None:
+    """The directory for files; DocumentError where it can't be."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        message = f"can't be made: {error.strerror}"
+        raise DocumentError([Problem("out", str(out), message)]) from None
+
+
+def write(path: Path, written: str) -> None:
+    """One file; DocumentError where it can't be written."""
+    try:
+        path.write_text(written, "utf-8")
+    except OSError as error:
+        message = f"can't be written: {error.strerror}"
+        raise DocumentError([Problem("out", str(path), message)]) from None

@@ -1,0 +1,1 @@
+"""The queueing source's own JSON configuration: read, linted, converted, played."""

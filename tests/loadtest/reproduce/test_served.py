@@ -1,0 +1,67 @@
+"""A system over HTTP: what a load test can enforce is played, the rest is refused by its reason."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+
+import pytest
+
+from documents.problem import DocumentError
+from loadtest.reproduce.plan import Plan
+from loadtest.reproduce.series import Series
+from loadtest.reproduce.served.experiment import Claim
+from loadtest.reproduce.served.playing import play
+from loadtest.reproduce.systems.base import systems
+from schedulers.enforcement import Host, explain
+
+
+@pytest.mark.parametrize("name", systems.all())
+def test_a_system_is_served_if_and_only_if_a_load_test_enforces_all_its_points(name: str) -> None:
+    experiment = systems.get(name).served
+    acts = [
+        point.acts
+        for arm in experiment.arms
+        for point in explain(experiment.policy(arm), Host.LOAD_TEST)
+    ]
+    if acts and all(acts):
+        experiment.check(name)
+        for arm in experiment.arms:
+            parsed = experiment.scenario(arm, "http://127.0.0.1:1", 1, reduced=False)
+            assert parsed.policy == experiment.policy(arm)
+    else:
+        with pytest.raises(DocumentError, match="can't be played over HTTP"):
+            experiment.check(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "why"), [("agents", "no agents"), ("batching", "Happens inside the engine")]
+)
+def test_what_no_client_can_do_is_refused_by_its_reason(name: str, why: str) -> None:
+    with pytest.raises(DocumentError, match=why):
+        systems.get(name).served.check(name)
+
+
+def test_a_claim_has_the_numbers_of_the_run_and_holds_only_by_them() -> None:
+    claim = Claim(("reference", "answered"), ("corrected", "answered"), "{low} and {high}")
+    seen = {
+        "reference": {"answered": Series((10.0, 11.0))},
+        "corrected": {"answered": Series((99.0, 100.0))},
+    }
+    assert claim.found(seen).sentence == "10.5 and 99.5"
+    assert claim.found(seen).holds
+    assert not claim.found({"reference": seen["corrected"], "corrected": seen["reference"]}).holds
+
+
+def test_one_arm_is_played_against_an_engine_of_its_own_over_http() -> None:
+    experiment = systems.get("congestion").served
+    alone = dataclasses.replace(
+        experiment, arms={"best fixed": experiment.arms["best fixed"]}, claims=()
+    )
+    result = asyncio.run(play(alone, Plan((1,), reduced=True)))
+    answers = result.rows[0].best_fixed
+    assert answers is not None
+    assert isinstance(answers.value, Series)
+    assert answers.value.mean > 1.0
+    assert (result.rows[0].reference, result.rows[0].corrected) == (None, None)
+    assert "of 1 runs" in result.findings[-1].sentence
