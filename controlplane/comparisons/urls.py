@@ -6,13 +6,18 @@ from django.views.generic import RedirectView
 from controlplane.comparisons import views
 from controlplane.teams.access import page
 
-MOVED = RedirectView.as_view(pattern_name="runs:compare", query_string=True, permanent=True)
 app_name = "comparisons"
 urlpatterns = [
     path("", views.index, name="list"),
     path("new/", views.new, name="new"),
     path("preview/", views.preview, name="preview"),
-    path("runs/", page()(MOVED), name="runs_moved"),
+    path(
+        "runs/",
+        page()(
+            RedirectView.as_view(pattern_name="runs:compare", query_string=True, permanent=True)
+        ),
+        name="runs",
+    ),
     path("<uuid:pk>/", views.detail, name="detail"),
     path("<uuid:pk>/cancel/", views.cancel, name="cancel"),
     path("<uuid:pk>/frames/", views.frames, name="frames"),
