@@ -6,17 +6,18 @@ A virtual host and an async one hold the same two laws to the same rules with it
 from __future__ import annotations
 
 import math
-from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator
+from bisect import bisect_left, insort
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from schedulers.admission.base import Action, AdmissionLaw, Ended, Reservation
 from schedulers.concurrency.base import OutcomeKind
 from schedulers.decision import Reason
-from schedulers.ordering.base import Backlog, OrderingLaw, Waiting, choose
+from schedulers.ordering.base import Backlog, OrderingLaw, Rank, Waiting
 from schedulers.request import Request
 from schedulers.runtime.caps import Caps
+from schedulers.runtime.flow import Flow
 from schedulers.runtime.leaving import Leaving
 from schedulers.signals import Signals
 
@@ -50,9 +51,6 @@ class Sent:
         return self.one.request
 
 
-Flow = tuple[int, str]
-
-
 @dataclass(slots=True)
 class _Kept:
     """Laws that don't decide now, and the states that they come back to."""
@@ -79,13 +77,16 @@ class WaitingRoom:
         """Of the policy that decides."""
         self._kept: dict[str, _Kept] = {}
         self._draw = draw
-        self._flows: dict[Flow, OrderedDict[int, Waiting]] = {}
-        self._bands = Counter[int]()
+        self._flows: dict[tuple[int, str], Flow] = {}
+        """By band and tenant; none is empty."""
+        self._bands = [0, 0, 0]
+        self._serials: list[int] = []
+        """Of all that wait, in order."""
         self._leaving = Leaving()
         self._held_until = math.inf
 
     def __len__(self) -> int:
-        return self._bands.total()
+        return len(self._serials)
 
     def waiting(self, band: int) -> int:
         """How many of a band wait."""
@@ -103,9 +104,7 @@ class WaitingRoom:
             self._remove(newest)
             gone.append(self._sent(newest, Reason.DISPLACED, now))
         self.order = self.ordering.arrived(self.order, one, self._backlog(), now)
-        flow = self._flows.setdefault((band, one.request.tenant), OrderedDict())
-        flow[one.request.serial] = one
-        self._bands[band] += 1
+        self._place_for(one).append(one)
         return gone
 
     def leave(self, one: Waiting) -> bool:
@@ -121,9 +120,7 @@ class WaitingRoom:
         gone = []
         for (band, _), flow in list(self._flows.items()):
             ttl = self.caps.ttl_s(band)
-            for one in list(flow.values()):
-                if now - one.request.arrived_at < ttl:
-                    break
+            while flow and now - (one := flow.head).request.arrived_at >= ttl:
                 self._remove(one)
                 gone.append(self._sent(one, Reason.EXPIRED, now))
         return gone
@@ -137,15 +134,14 @@ class WaitingRoom:
         self._held_until = math.inf
         closed, broke = 3, set[str]()
         while True:
-            queue = list(self._candidates(closed, broke))
-            choice = choose(self.ordering, self.order, queue, now)
-            if choice.drop:
-                lost = queue[choice.drop[0]]
+            flows = self._candidates(closed, broke)
+            lost = self._hopeless(flows, now)
+            if lost is not None:
                 self._remove(lost)
                 return self._sent(lost, Reason.HOPELESS, now)
-            if choice.index is None:
+            one = self._first(flows, now)
+            if one is None:
                 return None
-            one = queue[choice.index]
             self.admitting, answer = self.admission.offer(self.admitting, one.request, seen, now)
             if answer.action is Action.HOLD:
                 self._held_until = min(self._held_until, answer.until)
@@ -164,10 +160,7 @@ class WaitingRoom:
     def back(self, went: Admitted, now: float) -> None:
         """It could not go after all: it waits again, at the head of its tenant's."""
         self._freed(went, now, prefilled=False)
-        flow = self._flows.setdefault((went.request.band, went.request.tenant), OrderedDict())
-        flow[went.request.serial] = went.one
-        flow.move_to_end(went.request.serial, last=False)
-        self._bands[went.request.band] += 1
+        self._place_for(went.one).put_first(went.one)
 
     def prefilled(self, went: Admitted, now: float) -> None:
         """Its first token has come."""
@@ -201,7 +194,7 @@ class WaitingRoom:
         self.admitting = admission.start() if kept is None else kept.admitting
         self.order = ordering.start() if kept is None else kept.order
         self._held_until = -math.inf
-        here = [one for flow in self._flows.values() for one in flow.values()]
+        here = [one for flow in self._flows.values() for one in flow]
         here.sort(key=lambda one: one.request.serial)
         for place, one in enumerate(here):
             self.order = self.ordering.arrived(self.order, one, Backlog.of(here[:place]), now)
@@ -212,7 +205,7 @@ class WaitingRoom:
 
     def ahead_of(self, serial: int) -> int:
         """How many that wait came before."""
-        return sum(known < serial for flow in self._flows.values() for known in flow)
+        return bisect_left(self._serials, serial)
 
     def wake_at(self) -> float:
         """When to call ``expired`` and ``next`` again if nothing ends: a held one's time, or the
@@ -221,8 +214,10 @@ class WaitingRoom:
 
     def expires_at(self) -> float:
         """When the next time to live ends."""
-        heads = (next(iter(flow.values())) for flow in self._flows.values() if flow)
-        ends = (one.request.arrived_at + self.caps.ttl_s(one.request.band) for one in heads)
+        ends = (
+            flow.head.request.arrived_at + self.caps.ttl_s(band)
+            for (band, _), flow in self._flows.items()
+        )
         return min(ends, default=math.inf)
 
     def _freed(self, went: Admitted, now: float, *, prefilled: bool) -> None:
@@ -233,42 +228,60 @@ class WaitingRoom:
         elif (kept := self._kept.get(went.version)) is not None:
             kept.admitting = kept.admission.ended(kept.admitting, over, now)
 
-    def _candidates(self, closed: int, broke: set[str]) -> Iterator[Waiting]:
-        for (band, tenant), flow in self._flows.items():
-            if band >= closed or tenant in broke:
-                continue
-            if self.ordering.fifo_within_tenant:
-                yield next(iter(flow.values()))
-            else:
-                yield from flow.values()
+    def _candidates(self, closed: int, broke: set[str]) -> list[Flow]:
+        return [
+            flow
+            for (band, tenant), flow in self._flows.items()
+            if band < closed and tenant not in broke
+        ]
+
+    def _hopeless(self, flows: list[Flow], now: float) -> Waiting | None:
+        for flow in flows:
+            lost = flow.hopeless(self.ordering, now)
+            if lost is not None:
+                return lost
+        return None
+
+    def _first(self, flows: list[Flow], now: float) -> Waiting | None:
+        """Who has the lowest rank, the first of equals; None where nobody is left."""
+        found: Waiting | None = None
+        lowest: Rank = ()
+        for flow in flows:
+            rank, one = flow.first(self.ordering, self.order, now)
+            if found is None or rank < lowest:
+                lowest, found = rank, one
+        return found
+
+    def _place_for(self, one: Waiting) -> Flow:
+        """The flow that it is about to wait in; it is counted."""
+        band = one.request.band
+        self._bands[band] += 1
+        insort(self._serials, one.request.serial)
+        return self._flows.setdefault((band, one.request.tenant), Flow())
 
     def _newest_below(self, band: int) -> Waiting | None:
         for lower in (2, 1):
             if lower <= band or not self._bands[lower]:
                 continue
-            tails = [
-                next(reversed(flow.values()))
-                for (at, _), flow in self._flows.items()
-                if at == lower and flow
-            ]
+            tails = [flow.tail for (at, _), flow in self._flows.items() if at == lower]
             return max(tails, key=lambda one: one.request.serial)
         return None
 
     def _remove(self, one: Waiting) -> None:
         key = (one.request.band, one.request.tenant)
         flow = self._flows[key]
-        del flow[one.request.serial]
+        flow.remove(one)
         if not flow:
             del self._flows[key]
         self._bands[key[0]] -= 1
+        del self._serials[bisect_left(self._serials, one.request.serial)]
 
     def _backlog(self) -> Backlog:
-        heads = [next(iter(flow.values())) for flow in self._flows.values() if flow]
-        return Backlog.of(heads)
+        return Backlog.of([flow.head for flow in self._flows.values()])
 
     def _sent(self, one: Waiting, reason: Reason, now: float, wait: float | None = None) -> Sent:
         """With the law's own time to come back where it knows one, spread by half to each side."""
-        ahead = sum(self._bands[band] for band in range(one.request.band + 1))
+        ahead = sum(self._bands[: one.request.band + 1])
         if wait is None:
             told = self._leaving.come_back(now, ahead, self._draw(), self.caps.retry_after_cap_s)
         else:
