@@ -51,6 +51,11 @@ class Sent:
         return self.one.request
 
 
+_NOBODY = Backlog()
+_ROUNDING_S = 1e-3
+"""More than what arrival + time to live and now − arrival differ by in rounding."""
+
+
 @dataclass(slots=True)
 class _Kept:
     """Laws that don't decide now, and the states that they come back to."""
@@ -82,6 +87,8 @@ class WaitingRoom:
         self._bands = [0, 0, 0]
         self._serials: list[int] = []
         """Of all that wait, in order."""
+        self._ends: tuple[Caps, float] | None = None
+        """When the next time to live ends, by which caps; None: to be found."""
         self._leaving = Leaving()
         self._held_until = math.inf
 
@@ -117,7 +124,9 @@ class WaitingRoom:
 
     def expired(self, now: float) -> list[Sent]:
         """Whoever has waited past its tier's time."""
-        gone = []
+        gone: list[Sent] = []
+        if now < self.expires_at() - _ROUNDING_S:
+            return gone
         for (band, _), flow in list(self._flows.items()):
             ttl = self.caps.ttl_s(band)
             while flow and now - (one := flow.head).request.arrived_at >= ttl:
@@ -161,6 +170,7 @@ class WaitingRoom:
         """It could not go after all: it waits again, at the head of its tenant's."""
         self._freed(went, now, prefilled=False)
         self._place_for(went.one).put_first(went.one)
+        self._ends = None
 
     def prefilled(self, went: Admitted, now: float) -> None:
         """Its first token has come."""
@@ -214,11 +224,13 @@ class WaitingRoom:
 
     def expires_at(self) -> float:
         """When the next time to live ends."""
-        ends = (
-            flow.head.request.arrived_at + self.caps.ttl_s(band)
-            for (band, _), flow in self._flows.items()
-        )
-        return min(ends, default=math.inf)
+        if self._ends is None or self._ends[0] is not self.caps:
+            ends = (
+                flow.head.request.arrived_at + self.caps.ttl_s(band)
+                for (band, _), flow in self._flows.items()
+            )
+            self._ends = self.caps, min(ends, default=math.inf)
+        return self._ends[1]
 
     def _freed(self, went: Admitted, now: float, *, prefilled: bool) -> None:
         """Its reservation goes back to the law that made it, which learns nothing from it."""
@@ -257,7 +269,11 @@ class WaitingRoom:
         band = one.request.band
         self._bands[band] += 1
         insort(self._serials, one.request.serial)
-        return self._flows.setdefault((band, one.request.tenant), Flow())
+        flow = self._flows.get((band, one.request.tenant))
+        if flow is None:
+            flow = self._flows[band, one.request.tenant] = Flow()
+            self._ends = None
+        return flow
 
     def _newest_below(self, band: int) -> Waiting | None:
         for lower in (2, 1):
@@ -271,12 +287,15 @@ class WaitingRoom:
         key = (one.request.band, one.request.tenant)
         flow = self._flows[key]
         flow.remove(one)
+        self._ends = None
         if not flow:
             del self._flows[key]
         self._bands[key[0]] -= 1
         del self._serials[bisect_left(self._serials, one.request.serial)]
 
     def _backlog(self) -> Backlog:
+        if not self._flows:
+            return _NOBODY
         return Backlog.of([flow.head for flow in self._flows.values()])
 
     def _sent(self, one: Waiting, reason: Reason, now: float, wait: float | None = None) -> Sent:
