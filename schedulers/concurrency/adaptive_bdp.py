@@ -522,7 +522,18 @@ def _weighed(state: AdaptiveState, granted: int, now: float, size: int) -> Adapt
         return state
     change = answers.rest - state.answers.rest
     if change == 0.0:
-        return replace(state, answers=answers)
+        return AdaptiveState(
+            state.limit,
+            state.cohort,
+            state.course,
+            state.baseline,
+            state.rtt,
+            state.last_at,
+            state.ended,
+            state.cut_at,
+            answers,
+            state.live,
+        )
     return replace(
         state,
         answers=answers,
