@@ -4,7 +4,8 @@ ENV PIP_DISABLE_PIP_VERSION_CHECK=1
 RUN python -m venv /venv && /venv/bin/pip install --no-cache-dir uv==0.13.9
 WORKDIR /app
 COPY requirements/server.txt requirements/server.txt
-RUN /venv/bin/uv pip install --python /venv/bin/python --require-hashes -r requirements/server.txt
+# Whoever runs it may not write here: what is not compiled now is compiled at every start.
+RUN /venv/bin/uv pip install --compile-bytecode --python /venv/bin/python --require-hashes -r requirements/server.txt
 
 FROM python:3.11-slim
 ENV PATH=/venv/bin:$PATH PYTHONUNBUFFERED=1 DJANGO_SETTINGS_MODULE=controlplane.settings

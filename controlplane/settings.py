@@ -55,6 +55,7 @@ INSTALLED_APPS = [
     "controlplane.gates",
     "controlplane.history",
     "controlplane.comparisons",
+    "controlplane.experiments",
     "controlplane.gateways",
     "controlplane.rollouts",
     "controlplane.dashboard",
@@ -138,7 +139,11 @@ if REDIS_URL.startswith("memory:"):
 
 # What `end_runs` stops: modules with stop_all() and any_live(). The watchdog's sweeps register
 # themselves; see controlplane.sweeping.
-SUPERVISED = ["controlplane.runs.services", "controlplane.comparisons.services"]
+SUPERVISED = [
+    "controlplane.runs.services",
+    "controlplane.comparisons.services",
+    "controlplane.experiments.services",
+]
 
 # People.
 AUTH_USER_MODEL = "teams.User"

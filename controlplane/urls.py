@@ -19,6 +19,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("capacity/", include("controlplane.capacity.urls")),
     path("history/", include("controlplane.history.urls")),
     path("comparisons/", include("controlplane.comparisons.urls")),
+    path("experiments/", include("controlplane.experiments.urls")),
     path("gates/", include("controlplane.gates.urls")),
     path("rollouts/", include("controlplane.rollouts.urls")),
     path("gateways/", include("controlplane.gateways.urls")),

@@ -41,6 +41,7 @@ WORKLOADS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "output_tokens_min": 50,
             "output_tokens_max": 2_000,
         },
+        "agents": {"kind": "agents"},
         "fixed-64": {"kind": "fixed", "prompt_tokens": 64, "output_tokens": 64},
         "fixed-512": {"kind": "fixed", "prompt_tokens": 512, "output_tokens": 128},
     }

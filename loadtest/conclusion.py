@@ -233,7 +233,7 @@ def _notes(samples: Sequence[Sample], status: str, steady: Steady | None) -> tup
         told = f"Nothing was cut by itself: {steady.because}."
         notes.append(f"{told} These numbers are the whole run's.")
     if status == LOST:
-        notes.append("The load test's process was lost; this is what it had measured until then.")
+        notes.append("The run's process was lost; this is what it had until then.")
     if not samples:
         notes.append("No request was offered.")
     elif not any(sample.outcome.success for sample in samples):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
@@ -27,6 +27,8 @@ class Facts:
     slice_of: int = 1
     workers: int = 1
     """Processes that shared this slice among them."""
+    model: Mapping[str, Any] = field(default_factory=dict)
+    """What stood in for the engine; empty where a real one answered."""
 
     @property
     def part(self) -> Slice:
@@ -49,11 +51,14 @@ class Facts:
 
 def schedule_of(scenario: Scenario, facts: Facts) -> Schedule:
     """The very schedule of the run."""
-    return make_schedule(scenario, salt=facts.prompt_salt, part=facts.part)
+    salt, part = facts.prompt_salt, facts.part
+    return make_schedule(scenario, salt=salt, part=part, sessions=bool(facts.model))
 
 
-def make_schedule(scenario: Scenario, *, salt: str, part: Slice) -> Schedule:
-    """The schedule of one slice of a scenario."""
+def make_schedule(
+    scenario: Scenario, *, salt: str, part: Slice, sessions: bool = False
+) -> Schedule:
+    """The schedule of one slice of a scenario; ``sessions`` where whoever asks plays them."""
     return Schedule(
         scenario.arrivals,
         scenario.workload,
@@ -61,6 +66,7 @@ def make_schedule(scenario: Scenario, *, salt: str, part: Slice) -> Schedule:
         seed=scenario.seed,
         salt=salt,
         part=part,
+        sessions=sessions,
     )
 
 

@@ -66,6 +66,7 @@ def preview_of(scenario: Scenario) -> Preview:
         scenario.workload,
         duration=scenario.duration_s,
         seed=scenario.seed,
+        sessions=True,
     )
     total = schedule.offered
     looked = min(total, _LOOKED_AT) if total is not None else _CLOSED_LOOK

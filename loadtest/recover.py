@@ -57,7 +57,13 @@ def conclusion_of(out: Path) -> Conclusion:
     last = last_sign(samples, windows)
     samples += given_up(samples, scenario, facts, windows, last)
     shadow = read_shadow_report(out, broken.append)
-    seen = Seen(windows=windows, stopped_at=last, launched=len(samples), shadow=shadow)
+    seen = Seen(
+        windows=windows,
+        stopped_at=last,
+        launched=len(samples),
+        shadow=shadow,
+        model=facts.model,
+    )
     conclusion = conclude(samples, scenario, facts, seen, LOST)
     if not broken:
         return conclusion

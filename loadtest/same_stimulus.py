@@ -15,6 +15,20 @@ from documents.problem import DocumentError, Problem
 
 DECIDES = ("workload", "arrivals", "duration_s", "tenants")
 """Fields of a scenario that decide what is asked and when."""
+_BESIDE_A_MEASURED_ONE = (
+    "was not measured, so a difference is the model's error and the policies' together, and they "
+    "can't be told apart: one smaller than the stated error says nothing."
+)
+_WHAT_A_MODEL_LACKS = (
+    "What the model has not (network, client, other load on the machine, an engine's warm-up) is "
+    "in the other run's numbers alone. To hold two policies against each other, take two measured "
+    "runs, or two of the model."
+)
+_BOTH_MODELLED = (
+    "Both are the engine model's: nothing was measured, and a difference is what the model makes "
+    "of the two policies, not what an engine would."
+)
+_TWO_PROFILES = "The profiles differ, so a difference may be the engines'."
 UNEQUAL_LOAD = 0.05
 """Closed loops whose requests per second differ by more were not under one load."""
 
@@ -71,12 +85,24 @@ def _caveats(a: Finished, b: Finished) -> list[str]:
         )
     if (a.scenario.get("slo") or {}) != (b.scenario.get("slo") or {}):
         found.append("The SLOs differ, so attainment and goodput are not of the same objectives.")
-    if _place(a) != _place(b):
+    modelled = [run for run in (a, b) if run.summary.get("model")]
+    if modelled:
+        found += _of_models(modelled, a, b)
+    elif _place(a) != _place(b):
         found.append("The endpoints differ: what differs may be the engine and not the policy.")
     cuts = [(run.summary.get("cut") or {}).get("warm_up_s", 0.0) for run in (a, b)]
     if cuts[0] != cuts[1]:
         found.append(f"Their warm-up was cut at {cuts[0]:g} s and {cuts[1]:g} s.")
     return found
+
+
+def _of_models(modelled: list[Finished], a: Finished, b: Finished) -> list[str]:
+    """What a model's numbers can't say, beside a measurement's or another model's."""
+    told = [f"{run.name}: {run.summary['model'].get('label', '')}" for run in modelled]
+    if len(modelled) == 1:
+        return [*told, f"{modelled[0].name} {_BESIDE_A_MEASURED_ONE}", _WHAT_A_MODEL_LACKS]
+    same = a.summary["model"].get("profile") == b.summary["model"].get("profile")
+    return [*told, _BOTH_MODELLED, *(() if same else (_TWO_PROFILES,))]
 
 
 def _place(run: Finished) -> tuple[Any, Any]:

@@ -21,7 +21,7 @@ from loadtest import shadow_rules, transports
 from loadtest.arrivals.base import ArrivalProcess, processes
 from loadtest.behaviour import Cancellations, Retries
 from loadtest.endpoint import Endpoint
-from loadtest.workloads.base import Workload, workloads
+from loadtest.workloads.base import Sessions, Workload, workloads
 from measurement.slo import Slo
 from schedulers.document import Policy
 
@@ -95,6 +95,9 @@ class Scenario:
         if expected is not None and expected > MAX_REQUESTS:
             message = f"asks for {expected:,.0f} requests; at most {MAX_REQUESTS:,} in one run"
             problems.append(Problem("duration_s", self.duration_s, message))
+        if isinstance(self.workload, Sessions) and self.arrivals.open_loop:
+            message = f"must be closed: the turns of {self.workload.name} wait for their answers"
+            problems.append(Problem("arrivals.process", self.arrivals.name, message))
         if self.shadow is not None:
             problems += shadow_rules.problems(self.policy, self.shadow)
         strangers = set(self.workload.tenants) - set(self.tenants) if self.tenants else set()

@@ -15,8 +15,9 @@ from functools import cached_property
 
 import numpy as np
 
+from documents.problem import DocumentError
 from loadtest.arrivals.base import ArrivalProcess, ClosedLoop, Instants, OpenLoop
-from loadtest.workloads.base import DEFAULT_TENANT, Shape, Workload
+from loadtest.workloads.base import DEFAULT_TENANT, Shape, Workload, sent_alone
 
 BLOCK = 1024
 """Requests whose lengths are drawn together; a closed loop's number of requests has no end."""
@@ -32,6 +33,7 @@ class _Stream(IntEnum):
     PROMPTS = 4
     LEAVING = 5
     JITTER = 6
+    SESSIONS = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ WHOLE = Slice()
 class Schedule:
     """What is asked and when, for one arrival process, workload and seed."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what makes a schedule, all but two by keyword
         self,
         arrivals: ArrivalProcess,
         workload: Workload,
@@ -76,7 +78,11 @@ class Schedule:
         seed: int,
         salt: str = "",
         part: Slice = WHOLE,
+        sessions: bool = False,
     ) -> None:
+        """``sessions``: whoever asks plays them; else DocumentError where the workload has some."""
+        if not sessions and (problems := sent_alone(workload)):
+            raise DocumentError(problems)
         self.arrivals = arrivals
         self.workload = workload
         self.duration = duration
@@ -130,6 +136,20 @@ class Schedule:
         """The words of one request, fixed by seed, salt and index."""
         return self.workload.prompt(job.shape, self._rng(_Stream.PROMPTS, self._salt, job.index))
 
+    def session_rng(self, number: int) -> np.random.Generator:
+        """The randomness of one session."""
+        return self._rng(_Stream.SESSIONS, number)
+
+    def tenant(self, rng: np.random.Generator) -> str:
+        """Whose a session is, by the workload's shares."""
+        names, shares = self._shares()
+        return names[int(rng.choice(len(names), p=shares))]
+
+    def _shares(self) -> tuple[list[str], Instants]:
+        names = list(self.workload.tenants) or [DEFAULT_TENANT]
+        shares = np.array([self.workload.tenants.get(name, 1.0) for name in names], dtype=float)
+        return names, shares / shares.sum()
+
     def leaving(self, index: int) -> float:
         """An even draw in [0, 1) for whether a request's client goes away."""
         return float(self._rng(_Stream.LEAVING, index).random())
@@ -141,11 +161,8 @@ class Schedule:
     def _draw(self, block: int) -> list[Shape]:
         prompts = self.workload.prompt_lengths(BLOCK, self._rng(_Stream.PROMPT_LENGTHS, block))
         outputs = self.workload.output_lengths(BLOCK, self._rng(_Stream.OUTPUT_LENGTHS, block))
-        names = list(self.workload.tenants) or [DEFAULT_TENANT]
-        shares = np.array([self.workload.tenants.get(name, 1.0) for name in names], dtype=float)
-        picks = self._rng(_Stream.TENANTS, block).choice(
-            len(names), size=BLOCK, p=shares / shares.sum()
-        )
+        names, shares = self._shares()
+        picks = self._rng(_Stream.TENANTS, block).choice(len(names), size=BLOCK, p=shares)
         columns = zip(prompts.tolist(), outputs.tolist(), picks.tolist(), strict=True)
         return [Shape(prompt, output, names[pick]) for prompt, output, pick in columns]
 

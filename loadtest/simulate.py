@@ -15,7 +15,8 @@ from typing import Any
 from documents.problem import DocumentError, Problem
 from loadtest import facts as run_facts
 from loadtest import publishing
-from loadtest.conclusion import FINISHED, Conclusion, Seen, conclude
+from loadtest.conclusion import CANCELLED, FINISHED, Conclusion, Seen, conclude
+from loadtest.execution import Observer
 from loadtest.facts import Facts
 from loadtest.recorder import Recorder
 from loadtest.scenario import Scenario
@@ -24,16 +25,20 @@ from loadtest.simulation.feed import Feed, OpenFeed, feed_of
 from loadtest.simulation.front import Ways
 from loadtest.simulation.host import Means, Simulation
 from loadtest.simulation.laws import Laws
+from loadtest.simulation.progress import Progress
+from loadtest.simulation.stand_in import told
 from loadtest.traces.contents import content_of
 from loadtest.traces.replayed import Trace
 from loadtest.version import version
 from measurement.sample import Sample
 from measurement.window import Window, WindowFold
 from schedulers.decision import Decision, DecisionPoint
-from simulator.core.content import Content
 from simulator.core.engine import Engine
 from simulator.core.hooks import NONE, Hooks
 from simulator.profile import Profile
+
+MOST_KEPT = 50_000
+"""Requests of a run that shares its machine: each is kept until it is judged, at about 20 kB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +56,12 @@ class Options:
     hooks: Hooks = NONE
     cost_clock: Callable[[], float] = time.perf_counter
     """What deciding costs is measured on it."""
+    observer: Observer | None = None
+    """Told how it goes, as of a load test; in the thread that simulates."""
+    stop: Callable[[], bool] = lambda: False
+    """Asked now and then; True ends it as a cancelled run."""
+    most_requests: int | None = None
+    """A closed loop asks as fast as its engine answers: more than these are refused."""
 
 
 def simulate(
@@ -62,11 +73,12 @@ def simulate(
     same scenario, profile and options give the same samples. DocumentError where an override
     doesn't fit, or where the scenario asks for what the model does not do.
     """
-    _check(scenario)
+    if found := problems(scenario):
+        raise DocumentError(found)
     return _Run(scenario, profile, name, options or Options()).play()
 
 
-def _check(scenario: Scenario) -> None:
+def problems(scenario: Scenario) -> list[Problem]:
     """What is asked of clients and of a shadow, and would be passed over in silence here."""
     asked = {
         "shadow": scenario.shadow and scenario.shadow.metadata.name,
@@ -74,9 +86,7 @@ def _check(scenario: Scenario) -> None:
         "cancellations": scenario.cancellations,
     }
     message = "is not done in the engine model; leave it out, or run a load test"
-    problems = [Problem(name, value, message) for name, value in asked.items() if value]
-    if problems:
-        raise DocumentError(problems)
+    return [Problem(name, value, message) for name, value in asked.items() if value]
 
 
 class _Run:
@@ -87,21 +97,24 @@ class _Run:
         self._profile = profile
         self._name = name
         self._options = options
+        self._stopped = False
         config = profile.config(**(options.overrides or {}))
         self._laws = Laws(scenario, config, self._decided, options.cost_clock)
         hooks = self._laws.hooks(options.hooks)
         self._engine = Engine(config, seed=scenario.seed, hooks=hooks, keep_times=True)
-        self._schedule = run_facts.make_schedule(scenario, salt=scenario.prompt_salt, part=WHOLE)
+        self._schedule = run_facts.make_schedule(
+            scenario, salt=scenario.prompt_salt, part=WHOLE, sessions=True
+        )
         self._fold = WindowFold(slo=scenario.slo)
         self._samples: list[Sample] = []
-        self._decisions: list[Decision] = []
+        self._recorder = Recorder(options.out) if options.out is not None else None
+        self._progress = Progress(scenario, self._fold, self._recorder, options.observer)
         means = Means(
             self._engine,
             self._feed(),
             self._fold,
-            self._samples.append,
+            self._sample,
             scenario.timeouts,
-            self._content,
             self._laws.roster,
         )
         self._simulation = Simulation(means, deadline=scenario.duration_s + scenario.drain_s)
@@ -109,74 +122,76 @@ class _Run:
         self._simulation.limiter = self._laws.door(self._engine, ways)
 
     def play(self) -> Conclusion:
-        scenario, simulation = self._scenario, self._simulation
+        scenario, simulation, options = self._scenario, self._simulation, self._options
         scheduled = None if self._schedule.closed_loop else len(self._schedule.instants)
-        facts = Facts(self._options.at_unix, version(), scheduled, scenario.prompt_salt)
+        model = told(self._profile, self._name)
+        salt = scenario.prompt_salt
+        facts = Facts(options.at_unix, version(), scheduled, salt, model=model)
+        if options.out is not None:
+            run_facts.write(options.out, scenario, facts)
+        if options.observer is not None:
+            options.observer.started(scenario, facts)
         if self._laws.limiter is not None:
             self._fold.limit(0.0, self._laws.limiter.limit)
-        simulation.run(scenario.duration_s)
-        windows = self._fold.finish(simulation.now)
-        conclusion = conclude(self._samples, scenario, facts, self._seen(windows), FINISHED)
-        if self._options.out is not None:
-            self._write(self._options.out, conclusion, windows)
+        try:
+            simulation.run(scenario.duration_s, self._going)
+            windows = self._progress.finish(simulation.now)
+        finally:
+            if self._recorder is not None:
+                self._recorder.close()
+        status = CANCELLED if self._stopped else FINISHED
+        seen = self._seen(windows, model)
+        conclusion = conclude(self._samples, scenario, facts, seen, status)
+        if options.out is not None:
+            publishing.write_files(conclusion, options.out)
+        if options.observer is not None:
+            options.observer.concluded(conclusion)
         return conclusion
+
+    def _going(self, now: float) -> bool:
+        """Whether to go on; whoever watches is told how far it has come."""
+        self._progress.passed(now)
+        most = self._options.most_requests
+        if most is not None and self._simulation.offered > most:
+            message = f"came to more than {most:,} requests; make it shorter, or the load smaller"
+            raise DocumentError([Problem("duration_s", self._scenario.duration_s, message)])
+        self._stopped = self._options.stop()
+        return not self._stopped
 
     def _feed(self) -> Feed:
         trace = self._options.trace
         if trace is None:
             return feed_of(self._schedule)
         duration = self._scenario.duration_s
-        return OpenFeed(job for job in trace.jobs() if job.intended_at < duration)
+        jobs = (job for job in trace.jobs() if job.intended_at < duration)
+        return OpenFeed(jobs, lambda index: content_of(trace.requests[index], index))
 
-    def _content(self, index: int) -> Content | None:
-        trace = self._options.trace
-        return None if trace is None else content_of(trace.requests[index], index)
+    def _sample(self, sample: Sample) -> None:
+        self._samples.append(sample)
+        if self._recorder is not None:
+            self._recorder.sample(sample)
 
     def _decided(self, decision: Decision) -> None:
-        self._decisions.append(decision)
+        self._progress.decision(decision)
+        if self._recorder is not None:
+            self._recorder.decision(decision)
         if decision.point is DecisionPoint.CONCURRENCY:
             self._fold.limit(max(0.0, decision.at), int(decision.after))
 
-    def _write(self, out: Path, conclusion: Conclusion, windows: list[Window]) -> None:
-        run_facts.write(out, self._scenario, conclusion.facts)
-        with Recorder(out) as recorder:
-            for sample in self._samples:
-                recorder.sample(sample)
-            for decision in self._decisions:
-                recorder.decision(decision)
-            recorder.windows(windows)
-        publishing.write_files(conclusion, out)
-
-    def _seen(self, windows: list[Window]) -> Seen:
-        simulation = self._simulation
-        return Seen(
-            windows=windows,
-            stopped_at=simulation.now,
-            launched=simulation.offered,
-            policy=self._laws.told(),
-            signals={"supported": True, "missed": 0, "reason": ""},
-            model=self._model(),
-        )
-
-    def _model(self) -> dict[str, Any]:
-        profile, state = self._profile, self._engine.state
-        checked = "" if profile.checked else " It was not checked against an engine end to end."
-        what = f"{profile.model} on {profile.tensor_parallel} × {profile.gpu}, {profile.engine}"
-        return {
-            "label": (
-                f"A model, not a measurement: profile {self._name or 'given'} ({what}). "
-                f"Stated error: {' '.join(profile.error.split())}{checked}"
-            ),
-            "profile": self._name,
-            "gpu": profile.gpu,
-            "model": profile.model,
-            "engine": profile.engine,
-            "checked": profile.checked,
-            "mean_tpot_error_percent": profile.mean_error_percent,
-            "error": profile.error,
+    def _seen(self, windows: list[Window], model: dict[str, Any]) -> Seen:
+        simulation, state = self._simulation, self._engine.state
+        counted = {
             "style": self._engine.config.style,
             "preemptions": state.preemptions,
             "prompt_tokens_looked_up": state.queried_tokens,
             "prompt_tokens_found": state.hit_tokens,
             "evicted_tokens": state.pool.tree.evicted * state.pool.block_size,
         }
+        return Seen(
+            windows=windows,
+            stopped_at=simulation.now,
+            launched=simulation.offered,
+            policy=self._laws.told(),
+            signals={"supported": True, "missed": 0, "reason": ""},
+            model=model | counted,
+        )

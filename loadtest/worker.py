@@ -14,6 +14,7 @@ import os
 import queue
 import sys
 import threading
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -155,12 +156,35 @@ async def _status(
         measured = await measure(waiting, telling, stop)
         lines.say("measured", measured=measured_json.to_json(measured))
         return measured.status
+    if args.profile:
+        return await _simulated(args.profile, order, telling, stop)
     if args.workers == 1:
         return (await execute(order, telling, stop)).status
     egress = ["--egress", args.egress]
     egress += [word for network in args.allow for word in ("--allow", str(network))]
     egress += ["--proxy", args.proxy] if args.proxy is not None else []
     return (await execute_crew(order, args.workers, egress, telling, stop)).status
+
+
+async def _simulated(name: str, order: Order, telling: Telling, stop: asyncio.Event) -> str:
+    """On a profile of the engine model, as fast as it goes, beside this event loop."""
+    from loadtest.simulate import (  # noqa: PLC0415 - a load test starts without it
+        MOST_KEPT,
+        Options,
+        simulate,
+    )
+    from simulator import profile as profiles  # noqa: PLC0415
+
+    options = Options(
+        out=order.out,
+        at_unix=time.time(),
+        observer=telling,
+        stop=stop.is_set,
+        most_requests=MOST_KEPT,
+    )
+    profile = profiles.load(name)
+    done = await asyncio.to_thread(simulate, order.scenario, profile, name=name, options=options)
+    return done.status
 
 
 class Barrier:
@@ -236,6 +260,7 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument("--samples-format", default=sample_store.JSONL)
     parser.add_argument("--slice", type=Slice.parse, default=WHOLE, metavar="K/N")
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="lead so many workers")
+    parser.add_argument("--profile", metavar="NAME", help="play it through the engine model")
     parser.add_argument("--barrier", action="store_true", help="be one of them: say ready, wait")
     parser.add_argument("--start-at", type=float, default=None, metavar="UNIX_SECONDS")
     return parser

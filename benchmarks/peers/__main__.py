@@ -15,6 +15,7 @@ import csv
 import io
 import os
 import resource
+import signal
 import subprocess
 import tempfile
 import time
@@ -49,20 +50,26 @@ class Found:
         ]
 
 
-def measured(tool: Tool, load: Load, python: Path, tokens: Path) -> Found:
-    """Run it to its end, or to five minutes past its load."""
+def measured(tool: Tool, load: Load, python: Path, tokens: Path, within: float) -> Found:
+    """Run it to its end, or to ``within`` seconds past its load."""
     environment = {**os.environ, **tool.environment}
     said, before = None, resource.getrusage(resource.RUSAGE_CHILDREN)
     began = time.monotonic()
-    with (load.out.parent / f"{tool.name}.txt").open("w") as text:
-        code = subprocess.run(
+    with (
+        (load.out.parent / f"{tool.name}.txt").open("w") as text,
+        subprocess.Popen(
             tool.command(load, python, tokens),
             stdout=text,
             stderr=subprocess.STDOUT,
-            check=False,
             env=environment,
-            timeout=300 + load.seconds,
-        ).returncode
+            start_new_session=True,
+        ) as running,
+    ):
+        try:
+            code = running.wait(within + load.seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(running.pid, signal.SIGKILL)  # with every process that it started
+            raise
     ended = time.monotonic()
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     lines = [line for line in fetched(f"{load.url}/mock/log").splitlines() if line[:1] != "#"]
@@ -124,6 +131,7 @@ def main() -> None:
     parser.add_argument("--error-percent", type=float, default=16)
     parser.add_argument("--error-requests", type=int, default=500)
     parser.add_argument("--install-within", type=float, default=1800, metavar="SECONDS")
+    parser.add_argument("--within", type=float, default=600, metavar="SECONDS")
     parser.add_argument("--port", type=int, default=28161)
     parser.add_argument("--realtime", action="store_true", help="the server before all else (root)")
     given = parser.parse_args()
@@ -161,11 +169,11 @@ def _cells(tool: Tool, given: argparse.Namespace, own: dict[str, Path], place: P
         out = place / tool.name / "open"
         out.parent.mkdir()
         load = Load(url, out, given.tokens, given.requests, given.rate)
-        cells = accuracy(measured(tool, load, python, tokens))
+        cells = accuracy(measured(tool, load, python, tokens, given.within))
     faults = ("--psse-error", str(given.error_percent))
     with truth(given.server, given.port + 1, *times, *faults, realtime=first) as url:
         load = Load(url, place / tool.name / "closed", 16, given.error_requests, None)
-        return cells + honesty(measured(tool, load, python, tokens))
+        return cells + honesty(measured(tool, load, python, tokens, given.within))
 
 
 if __name__ == "__main__":

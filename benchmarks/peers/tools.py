@@ -187,8 +187,8 @@ def _aiperf(load: Load, python: Path, tokens: Path) -> list[str]:
 def _read_aiperf(out: Path) -> Read:
     found = json.loads(next(out.rglob("profile_export_aiperf.json")).read_text())
     ttft = found.get("time_to_first_token") or {}
-    errors = (found.get("error_request_count") or {}).get("avg", 0)
-    return Read(ttft.get("p50"), ttft.get("p99"), round(errors))
+    errors = sum(row["count"] for row in found.get("error_summary") or ())
+    return Read(ttft.get("p50"), ttft.get("p99"), errors)
 
 
 OFFLINE = {"HF_HUB_OFFLINE": "1"}

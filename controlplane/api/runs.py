@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -19,7 +19,7 @@ from controlplane.api import idempotency
 from controlplane.api.base import Page, TeamView
 from controlplane.api.problem import Conflict
 from controlplane.api.serializers import ProblemOut
-from controlplane.runs import launch, services, watchdog
+from controlplane.runs import launch, modelled, services, watchdog
 from controlplane.runs.models import LIVE, Run, RunWindow, Status
 from controlplane.teams.rights import Right
 from documents.problem import DocumentError, Problem
@@ -38,7 +38,10 @@ WAIT = OpenApiParameter(
 class RunIn(serializers.Serializer[Any]):
     """Catalogue objects by slug, ``slug@version`` or id; the rest as in a scenario."""
 
-    endpoint = serializers.CharField()
+    endpoint = serializers.CharField(required=False, help_text="or model, one of the two")
+    model = serializers.CharField(
+        required=False, help_text="a profile of the engine model, in the place of an endpoint"
+    )
     policy = serializers.CharField(help_text="slug, slug@version, slug@alias or a version's id")
     workload = serializers.CharField()
     slo = serializers.CharField(required=False, allow_null=True)
@@ -76,6 +79,15 @@ class NamedVersion(serializers.Serializer[Any]):
     sha256 = serializers.CharField()
 
 
+class ModelOut(serializers.Serializer[Any]):
+    """What stood in for the engine: the run's numbers are a model's, and so far off."""
+
+    profile = serializers.CharField()
+    label = serializers.CharField()
+    error = serializers.CharField()
+    mean_tpot_error_percent = serializers.FloatField(allow_null=True)
+
+
 class Links(serializers.Serializer[Any]):
     self = serializers.CharField()
     page = serializers.CharField()
@@ -86,7 +98,9 @@ class Links(serializers.Serializer[Any]):
 class RunOut(serializers.ModelSerializer[Run]):
     """``verdict`` is null until a run ends with one; ``judgement`` is kept of a stopped run too."""
 
-    endpoint = serializers.SlugRelatedField[Any](slug_field="slug", read_only=True)
+    host = serializers.ChoiceField(["load_test", "model"], read_only=True)
+    model = serializers.SerializerMethodField()
+    endpoint = serializers.SlugRelatedField[Any](slug_field="slug", read_only=True, allow_null=True)
     workload = serializers.SlugRelatedField[Any](slug_field="slug", read_only=True)
     policy = NamedVersion(source="policy_version", read_only=True)
     slo = NamedVersion(source="slo_version", read_only=True, allow_null=True)
@@ -104,6 +118,8 @@ class RunOut(serializers.ModelSerializer[Run]):
             "id",
             "status",
             "reason",
+            "host",
+            "model",
             "endpoint",
             "policy",
             "workload",
@@ -125,6 +141,12 @@ class RunOut(serializers.ModelSerializer[Run]):
             "summary",
             "links",
         )
+
+    @extend_schema_field(ModelOut(allow_null=True))
+    def get_model(self, run: Run) -> dict[str, Any] | None:
+        """Null where an endpoint answered."""
+        model = modelled.of(run)
+        return None if model is None else dict(ModelOut(model).data)
 
     def get_verdict(self, run: Run) -> str | None:
         return run.final_verdict or None

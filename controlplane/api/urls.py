@@ -6,7 +6,7 @@ from django.urls import URLPattern, path, re_path
 from drf_spectacular.views import SpectacularAPIView
 
 from controlplane.api import catalogue as kinds
-from controlplane.api import comparisons, gates, gateways, policies, rollouts, runs
+from controlplane.api import comparisons, experiments, gates, gateways, policies, rollouts, runs
 from controlplane.api import serializers as given
 from controlplane.api.authentication import BearerAuthentication, PageSession
 from controlplane.api.base import Nowhere
@@ -89,5 +89,13 @@ urlpatterns = [
         comparisons.ComparisonBlocks.as_view(),
         name="comparison-blocks",
     ),
+    path("experiments", experiments.Experiments.as_view(), name="experiments"),
+    path("experiments/<uuid:pk>", experiments.OneExperiment.as_view(), name="experiment"),
+    path(
+        "experiments/<uuid:pk>/cancel",
+        experiments.CancelExperiment.as_view(),
+        name="experiment-cancel",
+    ),
+    path("experiments/<uuid:pk>/again", experiments.PlayAgain.as_view(), name="experiment-again"),
     re_path("", Nowhere.as_view(), name="nowhere"),
 ]

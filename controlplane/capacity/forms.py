@@ -42,7 +42,8 @@ class PlanForm(forms.Form):
 
 def usual(team: Team) -> dict[str, Any]:
     """The endpoint and workload of the newest finished run; nothing without one."""
-    newest = Run.objects.for_team(team).filter(status=Status.DONE).first()
+    done = Run.objects.for_team(team).filter(status=Status.DONE)
+    newest = done.exclude(endpoint=None).first()
     if newest is None:
         return {}
     return {"endpoint": newest.endpoint_id, "workload": newest.workload_id}

@@ -4,6 +4,7 @@ from django.urls import path
 from django.views.generic import RedirectView
 
 from controlplane.comparisons import views
+from controlplane.teams.access import page
 
 app_name = "comparisons"
 urlpatterns = [
@@ -12,7 +13,10 @@ urlpatterns = [
     path("preview/", views.preview, name="preview"),
     path(
         "runs/",
-        RedirectView.as_view(pattern_name="runs:compare", query_string=True, permanent=True),
+        page()(
+            RedirectView.as_view(pattern_name="runs:compare", query_string=True, permanent=True)
+        ),
+        name="runs",
     ),
     path("<uuid:pk>/", views.detail, name="detail"),
     path("<uuid:pk>/cancel/", views.cancel, name="cancel"),

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET
 
 from controlplane.catalogue.models import Endpoint, Policy, Slo, Workload
 from controlplane.dashboard import fleet
-from controlplane.runs import watchdog
+from controlplane.runs import modelled, watchdog
 from controlplane.runs.models import LIVE, Run
 from controlplane.runs.verdicts import verdict
 from controlplane.teams.access import page
@@ -71,4 +71,4 @@ def first_steps(team: Team) -> list[dict[str, Any]]:
 
 
 def _row(run: Run) -> dict[str, Any]:
-    return {"run": run, "verdict": verdict(run)}
+    return {"run": run, "verdict": verdict(run), "model": modelled.words(run)}

@@ -156,5 +156,7 @@ def changes(found: Sequence[Run]) -> list[Change]:
 
 
 def _judged(team: Any) -> Any:
-    rows = Run.objects.for_team(team).filter(status=Status.DONE).exclude(verdict="invalid")
+    """Measured ones: what the engine model says of itself has no history."""
+    done = Run.objects.for_team(team).filter(status=Status.DONE, profile="")
+    rows = done.exclude(verdict="invalid")
     return rows.select_related("endpoint", "workload")

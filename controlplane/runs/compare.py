@@ -8,7 +8,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
 
-from controlplane.runs import pairing
+from controlplane.runs import modelled, pairing
 from controlplane.runs.by_request import by_request
 from controlplane.runs.models import Run
 from controlplane.teams.access import page
@@ -22,7 +22,11 @@ def compare(request: HttpRequest) -> HttpResponse:
     a, b = _run(request, "a"), _run(request, "b")
     if a is None:
         return render(request, "runs/compare.html", {"choices": _recent(request)})
-    context = {"a": a, "b": b}
+    context = {
+        "a": a,
+        "b": b,
+        "models": {"a": modelled.words(a), "b": modelled.words(b) if b else {}},
+    }
     if b is None:
         return render(request, "runs/compare.html", context | {"choices": pairing.others(a)})
     try:

@@ -7,6 +7,7 @@ from typing import Any
 
 from controlplane.catalogue.evidence import Entry, Figure, Pair, Side, Source
 from controlplane.catalogue.models import PolicyVersion
+from controlplane.runs import modelled
 from controlplane.runs.models import LIVE, Run, Status
 from controlplane.runs.verdicts import judgement_of, verdict
 from documents.canonical import sha256
@@ -36,10 +37,10 @@ def entries(version: PolicyVersion) -> Iterator[Entry]:
         judged, said = judgement_of(run), verdict(run)
         plain = run.status in LIVE or said["outcome"] == "none"
         yield Entry(
-            what="Load test",
+            what="Engine model" if run.profile else "Load test",
             name=run.short_id,
             href=run.get_absolute_url(),
-            where=f"{run.workload.name} on {run.endpoint.name}",
+            where=_where(run),
             at=run.created_at,
             tone=run.status if plain else said["outcome"],
             word=str(run.get_status_display()) if plain else said["word"],
@@ -77,7 +78,7 @@ def _pair(before: Run, after: Run) -> Pair:
     arrivals = scenario.get("arrivals") or {}
     rate = arrivals.get("rate")
     words = [
-        f"{before.workload.name} on {before.endpoint.name}",
+        _where(before),
         str(arrivals.get("process", "")) + (f" {rate:g} req/s" if rate else ""),
         f"{before.duration_s:g} s",
     ]
@@ -89,6 +90,12 @@ def _pair(before: Run, after: Run) -> Pair:
         after=_side(after),
         figures=tuple(_figures(before.summary or {}, after.summary or {})),
     )
+
+
+def _where(run: Run) -> str:
+    where = f"{run.workload.name} on {run.target_name}"
+    model = modelled.words(run)
+    return f"{where}, {model['error']}" if model else where
 
 
 def _side(run: Run) -> Side:

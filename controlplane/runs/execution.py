@@ -17,6 +17,9 @@ from controlplane.runs.supervisor import Deadlines, Supervisor
 
 log = logging.getLogger(__name__)
 
+LONGEST_MODEL_S = 3_600.0
+"""Waiting time that the engine model may take for one run."""
+
 
 def execute(run: Run, *, deadlines: Deadlines | None = None) -> None:
     """From claimed to ended. Whatever goes wrong here ends the run too, with its reason."""
@@ -34,13 +37,15 @@ def execute(run: Run, *, deadlines: Deadlines | None = None) -> None:
 
 
 def _spawn(run: Run) -> child.Child:
-    """The engine's key goes into the worker's environment and nowhere else."""
+    """The engine's key goes into the worker's environment and nowhere else; a model has none."""
     out_dir = directory(run)
     scenario = out_dir / "request.json"
     scenario.write_text(json.dumps(run.scenario))
+    key = credential_of(run.endpoint).reveal() if run.endpoint else ""
+    call = child.command(scenario, out_dir, allow=egress.rules().allow, workers=run.workers)
     return child.Child(
-        child.command(scenario, out_dir, allow=egress.rules().allow, workers=run.workers),
-        environ=child.environment(credential_of(run.endpoint).reveal()),
+        [*call, "--profile", run.profile] if run.profile else call,
+        environ=child.environment(key),
         errors=out_dir / "worker.log",
         cwd=settings.BASE_DIR,
     )
@@ -59,5 +64,7 @@ def give_up(run: Run, error: BaseException) -> None:
 
 
 def budget(run: Run) -> float:
-    """Seconds that load and drain may take together."""
+    """Seconds that load and drain may take together; of real time, whatever a model's seconds."""
+    if run.profile:
+        return LONGEST_MODEL_S
     return float(run.scenario["duration_s"]) + float(run.scenario["drain_s"])

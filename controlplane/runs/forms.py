@@ -20,6 +20,7 @@ from loadtest import transports
 from loadtest.arrivals.base import processes
 from loadtest.behaviour import Cancellations, Retries
 from loadtest.scenario import Limits, Scenario
+from simulator import profile as profiles
 
 AS_GIVEN = ("duration_s", "warm_up_s", "drain_s", "seed")
 TIMEOUTS = tuple(info.name for info in describe(Limits))
@@ -33,10 +34,13 @@ CLIENTS = {
 """Fields on what clients do beside asking, each with its part of the scenario."""
 RARE = (*TIMEOUTS, *CLIENTS, SALT, TRANSPORT, WORKERS)
 """Fields that most runs leave as they are."""
+OF_AN_ENDPOINT = (*CLIENTS, TRANSPORT, WORKERS, "shadow_version")
+"""Fields that say how a load is sent: the engine model is sent nothing."""
 WARM_UP = "warm_up"
 DEFAULT_PROCESS = "poisson"
 REFERENCES = {
     "endpoint": "endpoint",
+    "model": "profile",
     "policy": "policy_version",
     "workload": "workload",
     "slo": "slo_version",
@@ -91,13 +95,35 @@ def _warm_up_field(info: FieldInfo) -> forms.Field:
     )
 
 
+def _profile_label(name: str) -> str:
+    profile = profiles.load(name)
+    error = profile.mean_error_percent
+    known = f"±{error:g} %" if error is not None else str(_("unchecked"))
+    return f"{name}, {known}"
+
+
 class LaunchForm(forms.Form):
     """Fields of arrival processes carry ``when``: the processes that they belong to.
 
     ``rare`` are fields that most runs leave as they are; a page may fold them away.
     """
 
-    endpoint = forms.ModelChoiceField(Endpoint.objects.none(), empty_label=None)
+    host = forms.ChoiceField(
+        label=_("Where"),
+        choices=[("endpoint", _("On an endpoint")), ("model", _("On the engine model"))],
+        initial="endpoint",
+        required=False,
+        help_text=_(
+            "the engine model plays it in virtual time, sends nothing, and measures nothing"
+        ),
+    )
+    endpoint = forms.ModelChoiceField(Endpoint.objects.none(), empty_label=None, required=False)
+    profile = forms.ChoiceField(
+        label=_("Profile"),
+        required=False,
+        initial=profiles.DEFAULT,
+        help_text=_("what stands in for the engine, and the mean TPOT error that is stated of it"),
+    )
     policy_version = PolicyVersionField(
         PolicyVersion.objects.none(), label=_("Policy version"), empty_label=None
     )
@@ -165,6 +191,21 @@ class LaunchForm(forms.Form):
             help_text=_("processes that share the load; the requests are the same"),
         )
 
+        self._fit_to_host()
+
+    def _fit_to_host(self) -> None:
+        """The profiles to choose from, and which fields are shown for which host."""
+        known = [(name, _profile_label(name)) for name in profiles.names()]
+        self.fields["profile"].choices = known
+        for name in (*OF_AN_ENDPOINT, "endpoint"):
+            self.fields[name].widget.attrs["data-when"] = "host=endpoint"
+        self.fields["profile"].widget.attrs["data-when"] = "host=model"
+
+    @property
+    def on_the_model(self) -> bool:
+        """Whether the engine model is to answer; what only an endpoint takes is then not read."""
+        return bool(self.cleaned_data.get("host") == "model")
+
     @property
     def rare(self) -> list[forms.BoundField]:
         return [self[name] for name in RARE]
@@ -183,7 +224,8 @@ class LaunchForm(forms.Form):
 
     def _preselect(self, team: Team) -> None:
         """The endpoint that was run last, and the newest objectives; a link may say otherwise."""
-        last = Run.objects.for_team(team).values_list("endpoint_id", flat=True).first()
+        measured = Run.objects.for_team(team).exclude(endpoint=None)
+        last = measured.values_list("endpoint_id", flat=True).first()
         newest = SloVersion.objects.for_team(team).order_by("-created_at", "-id").first()
         self.fields["endpoint"].initial = last or self.fields["endpoint"].queryset.first()
         self.fields["slo_version"].initial = newest
@@ -191,11 +233,20 @@ class LaunchForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         """The scenario's faults beside the fields', all at once; no field is told off twice."""
         given = self.cleaned_data
+        given |= self._elsewhere()
+        if not self.on_the_model and not given.get("endpoint") and "endpoint" not in self.errors:
+            self.add_error("endpoint", _("This field is required."))
         found = {name: given.get(field) for name, field in REFERENCES.items()}
         told = {*self.errors}
         problems = [one for one in faults(found, self._rest(), ()) if self._field(one) not in told]
         self.tell(DocumentError(problems))
         return given
+
+    def _elsewhere(self) -> dict[str, Any]:
+        """The fields that belong to the host that was not chosen, emptied."""
+        if not self.on_the_model:
+            return {"profile": ""}
+        return dict.fromkeys((*OF_AN_ENDPOINT, "endpoint"))
 
     def launch(self) -> Launch:
         """What the form asks for; call it when the form is valid."""
@@ -207,6 +258,7 @@ class LaunchForm(forms.Form):
             slo_version=given["slo_version"],
             rest=self._rest(),
             shadow_version=given["shadow_version"],
+            profile=given["profile"],
         )
 
     def _rest(self) -> dict[str, Any]:
@@ -273,7 +325,11 @@ def choices_of(run: Run) -> dict[str, Any]:
     """The choices that made a run, for a link that opens the form with all of them."""
     scenario = run.scenario
     return {
-        "endpoint": run.endpoint_id,
+        **(
+            {"host": "model", "profile": run.profile}
+            if run.profile
+            else {"endpoint": run.endpoint_id}
+        ),
         "policy_version": run.policy_version_id,
         "workload": run.workload_id,
         "slo_version": run.slo_version_id or "",

@@ -54,10 +54,11 @@ def build(run: Run, board: Board, decided: Decided, *, since: int) -> Frame:
 
 def state(run: Run) -> dict[str, Any]:
     """Where the run stands in time."""
-    left = max(0.0, run.duration_s - run.elapsed_s) if run.is_live else 0.0
+    left = _left(run) if run.is_live else 0.0
     updated_at = run.ended_at or run.heartbeat_at or run.created_at or timezone.now()
     return {
         "status": run.status,
+        "host": run.host,
         "elapsed_s": round(run.elapsed_s, 3),
         "duration_s": run.duration_s,
         "warm_up_s": run.warm_up_s,
@@ -65,6 +66,17 @@ def state(run: Run) -> dict[str, Any]:
         "updated_at": updated_at.isoformat().replace("+00:00", "Z"),
         "signals_missing": bool(run.live.get("signals_missing")),
     }
+
+
+def _left(run: Run) -> float:
+    """Seconds of waiting: of load, or as long as the model takes for the rest at its pace."""
+    left = max(0.0, run.duration_s - run.elapsed_s)
+    if not run.profile:
+        return left
+    if not run.elapsed_s or run.load_started_at is None or run.heartbeat_at is None:
+        return 0.0
+    spent = (run.heartbeat_at - run.load_started_at).total_seconds()
+    return left * max(0.0, spent) / run.elapsed_s
 
 
 def sentences(

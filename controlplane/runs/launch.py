@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import uuid
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -19,18 +19,23 @@ from controlplane.catalogue.models import (
     VersionQuerySet,
     Workload,
 )
+from controlplane.runs import modelled
 from controlplane.teams.models import Team
 from documents.fields import describe
 from documents.parse import unknown_keys
 from documents.problem import DocumentError, Problem
-from loadtest import crew_rules
+from loadtest import crew_rules, simulate
 from loadtest.arrivals.base import OpenLoop
 from loadtest.scenario import Scenario
+from loadtest.simulation.stand_in import endpoint_of
+from loadtest.workloads.base import sent_alone
 
 M = TypeVar("M", bound=Model)
 
 REFERENCES = ("endpoint", "policy", "workload", "slo")
 """What decides a run's numbers, by the names of catalogue rows."""
+MODEL = "model"
+"""A profile of the engine model, where no endpoint is named."""
 SHADOW = "shadow"
 """A reference that changes no number, so whatever only judges goes without it."""
 WORKERS = "workers"
@@ -52,6 +57,7 @@ PASSED_ON = (
 SEEDS = 2**31
 """A seed that nobody chose is drawn below this."""
 
+BOTH = "give an endpoint or a profile of the engine model, not both"
 LONGEST_NUMBER = 9
 """Digits; what stands after @ or in ?since= and is longer numbers nothing that we store."""
 
@@ -60,12 +66,19 @@ LONGEST_NUMBER = 9
 class Launch:
     """A run to be: the rows that it names and what else its scenario says."""
 
-    endpoint: Endpoint
+    endpoint: Endpoint | None
     policy_version: PolicyVersion
     workload: Workload
     slo_version: SloVersion | None
     rest: Mapping[str, Any] = field(default_factory=dict)
     shadow_version: PolicyVersion | None = None
+    profile: str = ""
+    """Of the engine model, in the place of an endpoint."""
+
+    @property
+    def target(self) -> str:
+        """Who is to answer."""
+        return self.endpoint.name if self.endpoint else self.profile
 
     @property
     def workers(self) -> int:
@@ -77,6 +90,7 @@ class Launch:
         return _scenario(
             {
                 "endpoint": self.endpoint,
+                MODEL: self.profile,
                 "policy": self.policy_version,
                 "workload": self.workload,
                 "slo": self.slo_version,
@@ -95,6 +109,9 @@ class Again(Launch):
     def scenario(self) -> Scenario:
         """The stored one; DocumentError where its endpoint has moved or allows less by now."""
         scenario = Scenario.parse(self.stored)
+        if self.endpoint is None:
+            modelled.profile_of(self.profile)
+            return scenario
         now = self.endpoint.base_url
         if scenario.endpoint.base_url != now:
             # The key goes with the row: it must not follow an address that the row has left.
@@ -113,8 +130,8 @@ def parse(team: Team, given: object) -> Launch:
     """
     if not isinstance(given, Mapping):
         raise DocumentError([Problem("", given, "must be an object of field: value")])
-    problems = list(unknown_keys(given, (*REFERENCES, SHADOW, WORKERS, *PASSED_ON)))
-    found: dict[str, Any] = {}
+    problems = list(unknown_keys(given, (*REFERENCES, MODEL, SHADOW, WORKERS, *PASSED_ON)))
+    found: dict[str, Any] = {MODEL: given.get(MODEL) or ""}
     for name, finder in (
         ("endpoint", _row(Endpoint.objects.for_team(team), "endpoint")),
         ("policy", _version(PolicyVersion.objects.for_team(team), "policy")),
@@ -122,13 +139,16 @@ def parse(team: Team, given: object) -> Launch:
         ("slo", _version(SloVersion.objects.for_team(team), "slo")),
         ("shadow", _version(PolicyVersion.objects.for_team(team), "shadow")),
     ):
-        if name in OPTIONAL and given.get(name) is None:
+        absent = given.get(name) is None
+        if absent and (name in OPTIONAL or (name == "endpoint" and found[MODEL])):
             found[name] = None
             continue
         try:
             found[name] = finder(given.get(name))
         except DocumentError as error:
             problems.extend(error.problems)
+    if found[MODEL] and found.get("endpoint"):
+        problems.append(Problem(MODEL, given[MODEL], BOTH))
     rest = {name: given[name] for name in (*PASSED_ON, WORKERS) if name in given}
     if problems:
         known = {problem.path for problem in problems}
@@ -140,6 +160,7 @@ def parse(team: Team, given: object) -> Launch:
         slo_version=found["slo"],
         rest=rest,
         shadow_version=found["shadow"],
+        profile=found[MODEL],
     )
 
 
@@ -163,22 +184,51 @@ def faults(
 def _scenario(found: Mapping[str, Any], rest: Mapping[str, Any]) -> Scenario:
     """From the rows that were found; the fault of one that was not is among those raised."""
     endpoint, workload = found.get("endpoint"), found.get("workload")
+    profile = found.get(MODEL) or ""
     document: dict[str, Any] = {"seed": secrets.randbelow(SEEDS), **rest}
     workers = document.pop(WORKERS, 1)
-    if endpoint:
-        names = ("name", "base_url", "model", "kind")
-        document["endpoint"] = {name: getattr(endpoint, name) for name in names}
+    if profile or endpoint:
+        document["endpoint"] = _target(endpoint, profile)
     for name in ("policy", "workload", "slo", "shadow"):
         row = found.get(name)
         if name == "shadow" and (row is None or not found.get("policy")):
             continue  # a policy that was not found is told once, and not as the shadow's fault
         document[name] = row.document if row else None
-    if endpoint and workload:
-        document["tenants"] = tenants(endpoint.team, workload.document.get("tenants") or {})
+    if (endpoint or profile) and workload:
+        document["tenants"] = tenants(workload.team, workload.document.get("tenants") or {})
     scenario = Scenario.parse(document)
-    if problems := [*over_caps(endpoint, scenario), *crew_rules.problems(scenario, workers)]:
+    if problems := _refused(endpoint, profile, scenario, workers):
         raise DocumentError(problems)
     return scenario
+
+
+def _refused(
+    endpoint: Endpoint, profile: str, scenario: Scenario, workers: object
+) -> list[Problem]:
+    if profile:
+        return [*_not_on_the_model(scenario, workers)]
+    alone = sent_alone(scenario.workload)
+    return [*alone, *over_caps(endpoint, scenario), *crew_rules.problems(scenario, workers)]
+
+
+def _target(endpoint: Endpoint, profile: str) -> dict[str, Any]:
+    if profile:
+        return endpoint_of(modelled.profile_of(profile), profile)
+    return {name: getattr(endpoint, name) for name in ("name", "base_url", "model", "kind")}
+
+
+def _not_on_the_model(scenario: Scenario, workers: object) -> Iterator[Problem]:
+    """What only a load test does, and what is more than a model's run may be."""
+    yield from simulate.problems(scenario)
+    if workers != 1:
+        yield Problem(WORKERS, workers, "must be 1 on the engine model, which is one process")
+    expected = scenario.arrivals.expected(scenario.duration_s)
+    if expected is not None and expected > simulate.MOST_KEPT:
+        message = (
+            f"asks the engine model for {expected:,.0f} requests; at most {simulate.MOST_KEPT:,} "
+            "in one run here, or use headway simulate"
+        )
+        yield Problem("duration_s", scenario.duration_s, message)
 
 
 def tenants(team: Team, shares: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -96,7 +96,7 @@ class Ledger:
         for window, document in zip(windows, documents, strict=True):
             self._windows[window.index] = (window, document)
         self._note(self._board.fold(windows))
-        told = {key: message[key] for key in ("verdict", "totals") if key in message}
+        told = {key: message[key] for key in ("verdict", "totals", "at") if key in message}
         self._values["live"] |= told
 
     def heard_by(self) -> dict[str, Callable[[Message], None]]:

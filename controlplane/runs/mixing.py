@@ -17,6 +17,8 @@ MOST_NAMED = 5
 
 def beside(run: Run) -> Sequence[Run]:
     """Other runs of the team that load the same address while this one does, or did; not all."""
+    if run.endpoint is None:  # a model is no machine that others could load
+        return []
     others = _at(run.endpoint.base_url, run.team_id).exclude(pk=run.pk)
     if run.started_at is None:
         return others.live()[:MOST_NAMED]
@@ -28,7 +30,7 @@ def beside(run: Run) -> Sequence[Run]:
 
 def now(run: Run) -> list[dict[str, str]]:
     """Those that load it while this run does, for its live page: name and address of each."""
-    if not run.is_live:
+    if not run.is_live or run.endpoint is None:
         return []
     others = _at(run.endpoint.base_url, run.team_id).live().exclude(pk=run.pk)
     return [{"name": _name(it), "url": it.get_absolute_url()} for it in others[:MOST_NAMED]]

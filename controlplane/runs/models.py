@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from controlplane.catalogue.models import (
@@ -79,7 +80,11 @@ class Run(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+")
-    endpoint = models.ForeignKey(Endpoint, on_delete=models.PROTECT, related_name="runs")
+    endpoint = models.ForeignKey(
+        Endpoint, on_delete=models.PROTECT, related_name="runs", null=True, blank=True
+    )
+    profile = models.CharField(max_length=100, blank=True)
+    """Of the engine model, where that answered and no endpoint did."""
     policy_version = models.ForeignKey(PolicyVersion, on_delete=models.PROTECT, related_name="runs")
     shadow_version = models.ForeignKey(
         PolicyVersion,
@@ -122,6 +127,11 @@ class Run(models.Model):
 
     class Meta:
         ordering = ["-created_at", "-id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(endpoint=None) ^ Q(profile=""), name="run_endpoint_or_profile"
+            )
+        ]
         indexes = [
             models.Index(fields=["team", "-created_at"], name="run_newest"),
             models.Index(
@@ -145,6 +155,18 @@ class Run(models.Model):
         return self.status in LIVE
 
     @property
+    def host(self) -> str:
+        """Where its policy ran: on the engine model, or in a load test."""
+        return "model" if self.profile else "load_test"
+
+    @property
+    def target_name(self) -> str:
+        """Who answered, as a list or a heading says it; a model is never called an endpoint."""
+        if self.endpoint is None:
+            return gettext("engine model %(profile)s") % {"profile": self.profile}
+        return self.endpoint.name
+
+    @property
     def final_verdict(self) -> str:
         """What it ended with; a run that was stopped has none, whatever its report says so far."""
         return self.verdict if self.status == Status.DONE else ""
@@ -161,7 +183,10 @@ class Run(models.Model):
 
     @property
     def elapsed_s(self) -> float:
-        """Seconds of load so far, as last stored; 0 before it starts."""
+        """Seconds of load so far, as last stored; 0 before it starts. On the engine model these
+        are the model's seconds."""
+        if self.profile:
+            return min(float(self.live.get("at", 0.0)), self.duration_s)
         until = self.ended_at or self.heartbeat_at
         if self.load_started_at is None or until is None:
             return 0.0

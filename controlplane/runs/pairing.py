@@ -30,7 +30,7 @@ CHOICES = 50
 
 def compare(a: Run, b: Run) -> SideBySide:
     """The numbers; DocumentError where the two were not asked the same."""
-    caveats = check(_finished("a", a), _finished("b", b))
+    caveats = check(_finished("A", a), _finished("B", b))
     return side_by_side(a.summary or {}, b.summary or {}, caveats)
 
 
@@ -43,8 +43,7 @@ def others(run: Run) -> list[Run]:
 
 def problems(error: DocumentError) -> list[str]:
     """Why two runs are not put side by side, a sentence each."""
-    words = {"a": "A", "b": "B"}
-    return [f"{words.get(one.path, one.path)}: {one.message}" for one in error.problems]
+    return [f"{one.path}: {one.message}" for one in error.problems]
 
 
 def _finished(name: str, run: Run) -> Finished:
@@ -71,7 +70,7 @@ def figures(a: Run, b: Run) -> dict[str, Any]:
                 "sub": f"{own.label}, {figure.sub}" if own.label != figure.title else figure.sub,
                 "unit": figure.unit,
                 "source": panel.source,
-                "series": [_line(own, "a"), _line(own, "b")],
+                "series": [_line(own, "a", a), _line(own, "b", b)],
                 "marks": [{"y": mark.y, "label": mark.label} for mark in figure.marks],
                 "y": dict(figure.y),
                 "step": tables[0].step,
@@ -86,9 +85,10 @@ def _table(board: Board, source: str) -> Table:
     return next(table for table in board.tables if table.source == source)
 
 
-def _line(series: Series, arm: str) -> dict[str, Any]:
+def _line(series: Series, arm: str, run: Run) -> dict[str, Any]:
     look = {"a": ("A", "s1", "none"), "b": ("B", "s2", "p95")}[arm]
     label, color, dash = look
+    label = f"{label}, model" if run.profile else label
     spec = series.to_json() | {"key": arm, "label": label, "color": color, "dash": dash}
     return spec | {"fill": 0.0}
 

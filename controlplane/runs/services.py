@@ -33,14 +33,16 @@ class StillLive(Exception):  # noqa: N818 - a state of the run, told to a person
 def start(*, actor: Actor, launch: Launch, retry_of: Run | None = None) -> Run:
     """Store a run and hand it to a worker; DocumentError when its scenario can't be run."""
     verb = "retry_run" if retry_of else "start_run"
-    require(actor, Right.RUNS_WRITE, to=verb, kind="run", name=launch.endpoint.name)
+    require(actor, Right.RUNS_WRITE, to=verb, kind="run", name=launch.target)
     scenario = launch.scenario()
-    egress.check(scenario.endpoint.base_url, path="endpoint")
+    if not launch.profile:  # the model calls nobody
+        egress.check(scenario.endpoint.base_url, path="endpoint")
     document, sha256 = scenario.to_document(), scenario.sha256
     with transaction.atomic():
         run = Run.objects.create(
             team=actor.team,
             endpoint=launch.endpoint,
+            profile=launch.profile,
             policy_version=launch.policy_version,
             slo_version=launch.slo_version,
             workload=launch.workload,
@@ -72,6 +74,7 @@ def retry(*, actor: Actor, run: Run) -> Run:
         shadow_version=run.shadow_version,
         rest={"workers": run.workers},
         stored=run.scenario,
+        profile=run.profile,
     )
     return start(actor=actor, launch=launch, retry_of=run)
 
@@ -161,6 +164,6 @@ def _note(team_id: object, actor: str, verb: str, run: Run, **detail: str) -> No
         verb=verb,
         kind="run",
         object_id=run.pk,
-        name=f"{run.policy_version.line} {run.policy_version} on {run.endpoint}",
+        name=f"{run.policy_version.line} {run.policy_version} on {run.target_name}",
         detail=detail,
     )

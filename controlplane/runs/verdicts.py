@@ -40,8 +40,10 @@ def judgement_of(run: Run) -> Mapping[str, Any]:
 
 
 def notes(run: Run) -> Sequence[str]:
-    """Sentences of the report that a reader must not miss."""
-    return (run.summary or {}).get("notes", ())
+    """Sentences of the report that a reader must not miss; a model's label has its own place."""
+    summary = run.summary or {}
+    label = (summary.get("model") or {}).get("label")
+    return [note for note in summary.get("notes", ()) if note != label]
 
 
 def cut(run: Run) -> str:
@@ -74,8 +76,10 @@ def verdict(run: Run, notes: Sequence[str] = ()) -> dict[str, str]:
         return _said("none", state, word, said, kept)
     if run.slo_version_id is None and outcome == "pass":
         return _said("none", state, NO_OBJECTIVES, because, detail)
-    words = SO_FAR if run.is_live else FINAL
-    return _said(outcome, state, words[outcome], because, detail)
+    word = (SO_FAR if run.is_live else FINAL)[outcome]
+    # A list or a bar shows the word alone: it must not read as a measurement's.
+    told = f"{word} in the model" if run.profile else word
+    return _said(outcome, state, told, because, detail)
 
 
 def _without(run: Run) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from controlplane.runs import frames as frame_module
-from controlplane.runs import mixing, services, stored, watchdog
+from controlplane.runs import mixing, modelled, services, stored, watchdog
 from controlplane.runs.forms import LaunchForm, choices_of, initial_from
 from controlplane.runs.launch import LONGEST_NUMBER
 from controlplane.runs.models import Run, Status
@@ -34,7 +34,7 @@ def index(request: HttpRequest) -> HttpResponse:
     if status in Status.values:
         runs = runs.filter(status=status)
     pages = Paginator(runs, PER_PAGE).get_page(request.GET.get("page"))
-    rows = [{"run": run, "verdict": verdict(run)} for run in pages]
+    rows = [{"run": run, "verdict": verdict(run), "model": modelled.words(run)} for run in pages]
     context = {
         "page_obj": pages,
         "rows": rows,
@@ -157,12 +157,14 @@ def _bar(request: HttpRequest, run: Run) -> dict[str, Any]:
     """What the verdict bar needs."""
     return {
         "run": run,
+        "model": modelled.words(run),
         "verdict": verdict(run, notes(run)),
         "state": frame_module.state(run),
         "may_write": request.actor.may(Right.RUNS_WRITE),
         "may_cancel": request.actor.may(Right.RUNS_WRITE)
         and run.status in (Status.QUEUED, Status.RUNNING),
         "choices": urlencode(choices_of(run)),
+        "measure": urlencode({**choices_of(run), "host": "endpoint"}),
     }
 
 

@@ -11,7 +11,6 @@ HELP = "play a source system's own experiment: claimed, reference, corrected, be
 
 EXIT_NOT_HELD = 1
 EXIT_BAD_CONFIGURATION = 20
-MOST_SEEDS = 1000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -100,7 +99,8 @@ def _check_together(args: argparse.Namespace) -> None:
 
 def _seeds(count: int) -> range:
     from documents.problem import DocumentError, Problem
+    from loadtest.reproduce.document import MOST_SEEDS, seeds_of
 
     if not 1 <= count <= MOST_SEEDS:
         raise DocumentError([Problem("seeds", count, f"must be from 1 to {MOST_SEEDS}")])
-    return range(1, count + 1)
+    return seeds_of(count)

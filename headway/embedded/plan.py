@@ -125,7 +125,8 @@ def server_specs(plan: Plan) -> list[Spec]:
     pages += ["--port", str(plan.port), "--no-access-log", "--timeout-graceful-shutdown", "2"]
     pages += ["--no-proxy-headers"]  # else uvicorn believes whom a caller on loopback says it is
     return [
-        Spec("pages", python(*pages), ready=answers(f"{plan.address}healthz")),
+        # On a machine that is busy with something else they have been seen to need 30 s.
+        Spec("pages", python(*pages), ready=answers(f"{plan.address}healthz"), ready_within=60.0),
         Spec("watchdog", python("manage.py", "watch_runs")),
     ]
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from documents.problem import DocumentError, Problem
+from loadtest.reproduce.document import document_of
 from loadtest.reproduce.plan import Plan
-from loadtest.reproduce.rendering import as_json, text
+from loadtest.reproduce.rendering import text
 from loadtest.reproduce.table import Reproduction
 
 
@@ -25,7 +26,7 @@ def show(title: Title, result: Reproduction, plan: Plan, out: Path | None) -> bo
     """Print it, write NAME.json; whether all its sentences hold."""
     print(f"## {title.name}\n\n{title.summary}.\n{title.laws}.\n\n{text(result)}\n", flush=True)
     if out is not None:
-        document = {"system": title.name, "reduced": plan.reduced, **as_json(result, plan.seeds)}
+        document = document_of(title.name, plan, result)
         written = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
         write(out / f"{title.name}.json", written + "\n")
     return result.holds

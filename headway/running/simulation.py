@@ -15,12 +15,10 @@ from loadtest import publishing
 from loadtest.conclusion import Conclusion
 from loadtest.scenario import Scenario
 from loadtest.simulate import Options, simulate
+from loadtest.simulation.stand_in import NOWHERE
 from loadtest.traces.replayed import Trace, parts
 from measurement.verdict import EXIT_CODES
 from simulator import profile as profiles
-
-_NOWHERE = "http://model.invalid"
-"""Stands where a scenario names its endpoint: nothing is called."""
 
 
 def simulate_in_shell(args: argparse.Namespace) -> int:
@@ -71,7 +69,7 @@ def _trace(args: argparse.Namespace) -> Trace | None:
 
 
 def _scenario(args: argparse.Namespace, profile: profiles.Profile, trace: Trace | None) -> Scenario:
-    args.endpoint, args.model, args.kind = _NOWHERE, profile.model, "simulated"
+    args.endpoint, args.model, args.kind = NOWHERE, profile.model, "simulated"
     if trace is None:
         return Scenario.parse(document(args))
     if args.duration is None:

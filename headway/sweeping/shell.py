@@ -24,6 +24,7 @@ from loadtest.eventloop import run_fast
 from loadtest.execution import Order, execute
 from loadtest.printable import printable
 from loadtest.scenario import Scenario
+from loadtest.simulation.stand_in import NOWHERE
 from loadtest.sweep import model
 from loadtest.sweep.ladder import Ladder
 from loadtest.sweep.report import render
@@ -33,8 +34,6 @@ from measurement.verdict import EXIT_CODES
 from simulator import profile as profiles
 
 FILE = "sweep.json"
-ON_THE_MODEL = "http://engine-model.invalid"
-"""A base URL that nobody answers at: the model is not called over a network."""
 
 FILLING = 0.25
 RunOne = Callable[[Scenario, Path], Awaitable[Conclusion]]
@@ -99,11 +98,11 @@ async def _where(args: argparse.Namespace, stop: asyncio.Event) -> tuple[dict[st
     asked = argparse.Namespace(**vars(args), rate=args.lowest)
     if args.profile:
         profile = profiles.load(args.profile)
-        asked.endpoint, asked.kind = ON_THE_MODEL, "simulated"
+        asked.endpoint, asked.kind = NOWHERE, "simulated"
         asked.model = args.model or args.profile
 
         async def on_model(scenario: Scenario, out: Path) -> Conclusion:  # noqa: ARG001
-            return await asyncio.to_thread(model.run, scenario, profile)
+            return await asyncio.to_thread(model.run, scenario, profile, args.profile)
 
         return _cut(document(asked)), on_model
     rules, key = EgressRules.open(), os.environ.get("HEADWAY_API_KEY", "")

@@ -24,6 +24,29 @@ class SummaryJson:
 
 def document(conclusion: Conclusion) -> dict[str, Any]:
     """The object of summary.json. ``verdict`` is the word; ``judgement`` all of it."""
+    found = _document(conclusion)
+    return _of_a_model(found) if conclusion.seen.model else found
+
+
+OF_A_CLIENT = ("send_lag_ms", "client_lag_ms")
+"""Latencies of whoever sends; a model sends nothing."""
+_STIMULUS = ("offered", "sent", "offered_rate", "achieved_rate", "hold_ms", "cv", "dispersion",
+    "dispersion_bins", "expected_cv", "expected_dispersion")  # fmt: skip
+
+
+def _of_a_model(found: dict[str, Any]) -> dict[str, Any]:
+    """Without what only a client could tell: a zero there would read as measured."""
+    kept = {key: value for key, value in found.items() if key not in OF_A_CLIENT}
+    whole = {k: v for k, v in found["cut"]["whole"].items() if k not in OF_A_CLIENT}
+    numbers = {k: v for k, v in found["validity"]["numbers"].items() if k in _STIMULUS}
+    return kept | {
+        "client": None,
+        "cut": found["cut"] | {"whole": whole},
+        "validity": found["validity"] | {"numbers": numbers},
+    }
+
+
+def _document(conclusion: Conclusion) -> dict[str, Any]:
     scenario, facts, seen = conclusion.scenario, conclusion.facts, conclusion.seen
     return {
         "status": conclusion.status,

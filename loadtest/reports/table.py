@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from loadtest.conclusion import Carried, Conclusion
 from loadtest.printable import printable
 from loadtest.reports.base import report
+from loadtest.reports.summary_json import OF_A_CLIENT
 from loadtest.shadow_rules import sentences
 from measurement.quantiles import Quantiles
 from measurement.steady import METHOD
@@ -81,6 +82,8 @@ def _latencies(conclusion: Conclusion) -> list[str]:
     head = "".join(f"{name.upper():>10}" for name in (*_PERCENTS, "max"))
     rows = [f"{'latency of successes, ms':<26}{head}{'n':>8}"]
     for title, name in _LATENCIES:
+        if conclusion.seen.model and name in OF_A_CLIENT:
+            continue
         found = part.latencies[name]
         label = "inter-chunk latency" if name == "itl_ms" and part.itl_kind == "icl" else title
         cells = "".join(f"{_cell(found, percent):>10}" for percent in (*_PERCENTS, "max"))

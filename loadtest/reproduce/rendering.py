@@ -53,10 +53,11 @@ def _bodies(result: Reproduction) -> list[tuple[str, str, tuple[Cell | None, ...
 
 def _line(body: tuple[str, str, tuple[Cell | None, ...]]) -> tuple[str, ...]:
     case, measured, cells = body
-    return (case, measured, *("–" if cell is None else _shown(cell) for cell in cells))
+    return (case, measured, *("–" if cell is None else shown(cell) for cell in cells))
 
 
-def _shown(cell: Cell) -> str:
+def shown(cell: Cell) -> str:
+    """The number with what its interval leaves, or the words; the note behind it."""
     value = cell.value
     said = value if isinstance(value, str) else _series(value)
     return f"{said} ({cell.note})" if cell.note else said

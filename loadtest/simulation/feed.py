@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
 from loadtest.arrivals.base import ClosedLoop
 from loadtest.schedule import Job, Schedule
+from loadtest.simulation.sessions import SessionFeed
+from loadtest.workloads.base import Sessions
+from simulator.core.content import Content
 
 
 class Feed(Protocol):
@@ -23,7 +26,11 @@ class Feed(Protocol):
         """The next request."""
         ...
 
-    def ended(self, at: float, *, success: bool) -> None:
+    def content(self, index: int) -> Content | None:
+        """What the tokens of an open request are; None: like no other's."""
+        ...
+
+    def ended(self, index: int, at: float, *, success: bool) -> None:
         """One that was taken is over."""
         ...
 
@@ -31,7 +38,10 @@ class Feed(Protocol):
 class OpenFeed:
     """Requests that come whatever becomes of those before."""
 
-    def __init__(self, jobs: Iterable[Job]) -> None:
+    def __init__(
+        self, jobs: Iterable[Job], contents: Callable[[int], Content | None] = lambda _: None
+    ) -> None:
+        self._contents = contents
         self._jobs: Iterator[Job] = iter(jobs)
         self._next = next(self._jobs, None)
         self.due = math.inf if self._next is None else self._next.intended_at
@@ -43,7 +53,11 @@ class OpenFeed:
         self.due = math.inf if self._next is None else self._next.intended_at
         return job
 
-    def ended(self, at: float, *, success: bool) -> None:
+    def content(self, index: int) -> Content | None:
+        """As whoever made the jobs says."""
+        return self._contents(index)
+
+    def ended(self, index: int, at: float, *, success: bool) -> None:
         """Nothing waits for an answer in an open loop."""
 
 
@@ -66,7 +80,11 @@ class ClosedFeed:
         self._turn += 1
         return Job(index, at, self._schedule.shape(index))
 
-    def ended(self, at: float, *, success: bool) -> None:
+    def content(self, index: int) -> Content | None:  # noqa: ARG002 - a protocol's argument
+        """Every prompt is fresh."""
+        return None
+
+    def ended(self, index: int, at: float, *, success: bool) -> None:  # noqa: ARG002
         due = at + self._process.pause(success=success)
         if due < self._schedule.duration:
             heapq.heappush(self._slots, due)
@@ -74,5 +92,7 @@ class ClosedFeed:
 
 def feed_of(schedule: Schedule) -> Feed:
     """The feed that fits the schedule's process."""
-    loop = schedule.closed_loop
+    loop, workload = schedule.closed_loop, schedule.workload
+    if loop and isinstance(workload, Sessions):
+        return SessionFeed(schedule, loop, workload)
     return ClosedFeed(schedule, loop) if loop else OpenFeed(schedule.jobs())

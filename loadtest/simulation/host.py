@@ -23,10 +23,12 @@ from measurement.sample import Sample
 from measurement.window import WindowFold
 from schedulers.concurrency.base import OutcomeKind
 from schedulers.runtime.limiter import Permit
-from simulator.core.content import Content
 from simulator.core.engine import Engine, QueueFull
 from simulator.core.request import Request
 from simulator.core.step import Stretch
+
+_LOOK_EVERY = 64
+"""Events between two looks at whether to go on."""
 
 
 class Door(Protocol):
@@ -68,8 +70,6 @@ class Means:
     fold: WindowFold
     sink: Callable[[Sample], None]
     timeouts: Limits
-    contents: Callable[[int], Content | None]
-    """What the tokens of a request are, by its index; None: like no other's."""
     roster: Roster | None = None
     """What laws may know of the requests; None where none asks."""
 
@@ -86,6 +86,8 @@ class Simulation:
         """Steps that the engine is at: computed, but not over yet."""
         self._granted: deque[Flight] = deque()
         self._closing = False
+        self._signalled = 0
+        """The first window that has no signals of the engine yet."""
         self.limiter: Door | None = None
         """Set before ``run``; None: nothing is held back."""
         self.offered = 0
@@ -98,9 +100,20 @@ class Simulation:
         assert ends is not None  # noqa: S101 - the engine keeps them
         return ends
 
-    def run(self, duration: float) -> None:
-        """Offer everything, and wait for the answers up to the deadline."""
+    def run(self, duration: float, going: Callable[[float], bool] = lambda _now: True) -> None:
+        """Offer everything, and wait for the answers up to the deadline.
+
+        ``going`` hears now and then how far it has come, and stops it with False: what is open
+        then was cancelled by us.
+        """
+        turns = 0
         while True:
+            turns += 1
+            if turns % _LOOK_EVERY == 0:
+                self._idle(self.now)
+                if not going(self.now):
+                    self._close(Outcome.CANCELLED)
+                    return
             event = min(self._means.feed.due, self._timeout_at(), self._ring_at())
             step = self._step_at()
             if min(event, step) > self._deadline or (event == step == math.inf):
@@ -109,14 +122,16 @@ class Simulation:
             if event <= step:
                 self._happen()
             elif self._running is None:
-                self._running = self._means.engine.advance(step, event)
+                self._idle(step)
+                self._running = self._means.engine.advance(step, min(event, self._edge(step)))
                 self._tokens(self._running)
             else:
                 self._ended(self._running)
             while self._granted:  # one after the other: a refusal lets the next one go
                 self._send(self._granted.popleft())
         self.now = self._deadline if self._flights else max(duration, self.now)
-        self._close()
+        self._idle(self.now)
+        self._close(Outcome.UNFINISHED)
 
     def grant(self, index: int, permit: Permit) -> None:
         """The policy lets a request go."""
@@ -164,7 +179,7 @@ class Simulation:
             str(job.index),
             shape.prompt_tokens,
             shape.output_tokens,
-            means.contents(job.index),
+            means.feed.content(job.index),
             tenant=shape.tenant,
         )
         try:
@@ -209,11 +224,32 @@ class Simulation:
         due = self._means.engine.next_step_at()
         return math.inf if due is None else due
 
+    def _edge(self, at: float) -> float:
+        """The end of the window: no stretch goes past it, so that each has the engine's signals."""
+        width = self._means.fold.width
+        return (at // width + 1) * width
+
+    def _idle(self, until: float) -> None:
+        """The engine had nothing to do since its last step: whole windows of that say so."""
+        if self._running is None:
+            waiting = len(self._means.engine.waiting)
+            self._signals_until(min(until, self._deadline), 0, waiting, 0.0)
+
+    def _signals_until(self, until: float, running: int, waiting: int, usage: float) -> None:
+        """For each whole window that has none yet."""
+        fold = self._means.fold
+        first, last = self._signalled, int(until // fold.width)
+        for index in range(first, last):
+            fold.signals(index * fold.width, running, waiting, usage)
+        self._signalled = max(first, last)
+
     def _ended(self, stretch: Stretch) -> None:
         self._running = None
-        pool = self._means.engine.pool
+        pool, fold = self._means.engine.pool, self._means.fold
         usage = stretch.used_blocks / pool.usable
-        self._means.fold.signals(stretch.end, stretch.running, stretch.waiting, usage)
+        self._signals_until(stretch.end, stretch.running, stretch.waiting, usage)
+        fold.signals(stretch.end, stretch.running, stretch.waiting, usage)
+        self._signalled = int(stretch.end // fold.width) + 1
         self._spoken(stretch)
         for sequence in stretch.finished:
             flight = self._flights.get(int(sequence.request.id))
@@ -263,7 +299,7 @@ class Simulation:
             self._means.roster.leave(flight.job, sample.service_ttft, self.now)
         self._means.sink(sample)
         self._means.fold.resolved(sample)
-        self._means.feed.ended(self.now, success=sample.outcome.success)
+        self._means.feed.ended(flight.job.index, self.now, success=sample.outcome.success)
 
     def _give_back(self, flight: Flight, sample: Sample, limiter: Door) -> None:
         if flight.permit is None:
@@ -274,8 +310,8 @@ class Simulation:
             kind = KINDS.get(sample.outcome, OutcomeKind.FAILED)
             limiter.release(flight.permit, self.now, kind, sample)
 
-    def _close(self) -> None:
+    def _close(self, outcome: Outcome) -> None:
         """Each offered request that is still open has its sample all the same."""
         self._closing = True
         for flight in list(self._flights.values()):
-            self._resolve(flight, flight.given_up(Outcome.UNFINISHED, self.now, self._ends))
+            self._resolve(flight, flight.given_up(outcome, self.now, self._ends))

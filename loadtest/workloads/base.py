@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, TypeVar
+from typing import ClassVar, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,40 @@ class Workload(Protocol):
     def prompt(self, shape: Shape, rng: np.random.Generator) -> str:
         """The text of one request; fresh for each, so that no prefix cache is warm by accident."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One request of a session: its whole context so far, its answer, and the wait before it."""
+
+    prompt_tokens: int
+    output_tokens: int
+    wait_s: float
+
+
+@runtime_checkable
+class Sessions(Workload, Protocol):
+    """A workload whose requests build on one another: only a closed loop can ask it."""
+
+    @property
+    def shared_tokens(self) -> int:
+        """Tokens at the start of every prompt that all sessions share."""
+        ...
+
+    def session(self, rng: np.random.Generator) -> Sequence[Turn]:
+        """The turns of one session, in order; each prompt begins with the one before."""
+        ...
+
+
+def sent_alone(workload: Workload) -> list[Problem]:
+    """Why a load test can't send a workload's requests each by itself; none where it can."""
+    if not isinstance(workload, Sessions):
+        return []
+    message = (
+        "has sessions, whose turns wait for one another; only the engine model plays them "
+        "(headway simulate, or a run on a profile)"
+    )
+    return [Problem("workload.kind", workload.name, message)]
 
 
 workloads: Registry[Workload] = Registry("loadtest.workloads", "workload")

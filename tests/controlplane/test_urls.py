@@ -17,6 +17,8 @@ from controlplane.catalogue.examples import POLICY, SLO
 from controlplane.catalogue.services import aliases, endpoints, lines, tenants, workloads
 from controlplane.comparisons import services as comparisons
 from controlplane.comparisons.models import Comparison
+from controlplane.experiments import services as experiments
+from controlplane.experiments.asking import Ask
 from controlplane.gates.examples import example
 from controlplane.gates.services import save_gate
 from controlplane.gateways import writing as gateways
@@ -99,6 +101,7 @@ def owned(operator: Actor) -> dict[str, uuid.UUID]:
     made["key"], _ = gateways.make_key(
         actor=operator, gateway=made["gateway"], tenant=made["tenant"], name="k"
     )
+    made["experiment"] = experiments.start(actor=operator, ask=Ask("congestion", 2, reduced=True))
     made["rollout"] = rollout_of(operator, made)
     made["thaw"] = FreezeWindow.objects.create(
         team=operator.team, starts_at=timezone.now(), ends_at=timezone.now(), reason="sale"
@@ -133,7 +136,8 @@ def object_of(name: str, owned: dict[str, uuid.UUID]) -> uuid.UUID:
         return owned["key"]
     if name == "rollouts:thaw":
         return owned["thaw"]
-    if name.startswith(("runs:", "gates:", "gateways:", "comparisons:", "rollouts:")):
+    apps = ("runs:", "gates:", "gateways:", "comparisons:", "experiments:", "rollouts:")
+    if name.startswith(apps):
         return owned[name.partition("s:")[0]]
     (word,) = (word for word in owned if name.partition(":")[2].split("_")[0].split("-")[0] == word)
     return owned[word]
@@ -185,7 +189,7 @@ def test_ones_own_object_does(
     viewer = actor_as("viewer")
     browser, program, gateway = page_as(viewer), api_as(viewer), api_as(actor_as("approver"))
     stored_elsewhere = {"runs:samples", "runs:windows", "runs:trace", "runs:summary"}
-    stored_elsewhere |= {"comparisons:verdict", "rollouts:evidence"}
+    stored_elsewhere |= {"comparisons:verdict", "rollouts:evidence", "experiments:result"}
     stored_elsewhere |= {"api:gate-run", "api:gate-junit"}  # the gate has none yet
     faults = {}
     for name in OBJECTS:

@@ -86,7 +86,7 @@ class Traffic:
     def __init__(self, url: str, key: str) -> None:
         self.url, self.key = url, key
         self.policies: dict[str, int] = {}
-        self.latest = ""
+        self.latest, self.in_a_row = "", 0
         self._ended = threading.Event()
 
     @contextmanager
@@ -124,7 +124,9 @@ class Traffic:
             return  # the gateway counts it
         if page.status == 200:
             named = {name.lower(): value for name, value in page.headers.items()}
-            self.latest = named["x-headway-policy"]
+            answered = named["x-headway-policy"]
+            self.in_a_row = self.in_a_row + 1 if answered == self.latest else 1
+            self.latest = answered
             self.policies[self.latest] = self.policies.get(self.latest, 0) + 1
 
 

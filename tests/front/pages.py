@@ -49,6 +49,7 @@ def a_run(status: str = "running", **more: Any) -> SimpleNamespace:
         "reason": "",
         "endpoint": SimpleNamespace(name="qwen3-32b-eu"),
         "endpoint_id": RUN,
+        "target_name": "qwen3-32b-eu",
         "policy_version": version("chat-steady", "v14"),
         "policy_version_id": RUN,
         "shadow_version": None,

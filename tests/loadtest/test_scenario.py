@@ -140,7 +140,8 @@ def test_what_is_no_mapping_is_refused(given: object) -> None:
 
 @pytest.mark.parametrize("name", sorted(builtin.WORKLOADS))
 def test_built_in_workloads_are_workloads(name: str) -> None:
-    Scenario.parse(document(workload=dict(builtin.WORKLOADS[name])))
+    loop = {"process": "closed", "concurrency": 4}
+    Scenario.parse(document(workload=dict(builtin.WORKLOADS[name]), arrivals=loop))
 
 
 @pytest.mark.parametrize("name", sorted(builtin.SLOS))

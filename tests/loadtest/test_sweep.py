@@ -17,6 +17,7 @@ from loadtest.sweep.report import render
 from loadtest.sweep.result import Rung, analyse
 from measurement.capacity.observed import Observed
 from simulator import profile
+from tests.loadtest.simulation.policies import policy
 from tests.loadtest.test_scenario import document
 
 PROFILE = str(Path(__file__).parent / "sweep_profile.yaml")
@@ -81,6 +82,16 @@ def test_a_rung_whose_stimulus_was_invalid_counts_for_nothing() -> None:
     assert any("the client was late" in note for note in found.notes)
 
 
+def test_a_policy_acts_in_a_sweep_of_the_model() -> None:
+    ladder = Ladder(lowest=20, highest=40, steps=3, repeats=1)
+    few = {"concurrency": {"law": "fixed", "limit": 2}}
+    asked = document(policy=policy(**few), slo=None, duration_s=10)
+    found = next(ladder.scenarios(asked, 0))
+    conclusion = model.run(found, profile.load(PROFILE))
+    assert max(window.events.in_flight_max for window in conclusion.seen.windows) == 2
+    assert conclusion.seen.policy["enforcement"][0]["mode"] == "enforced"
+
+
 @pytest.mark.parametrize(
     ("n", "share", "past"),
     [(10, 0.1, False), (8, 0.0, False), (50, 0.54, True), (50, 0.6, False), (340, 0.79, True),
@@ -101,12 +112,6 @@ def test_an_engine_that_follows_is_seldom_called_full_however_few_are_asked() ->
             if asked
         ]
         assert np.mean(called) < 0.04
-
-
-def test_a_policy_on_the_bare_model_is_refused_by_its_name() -> None:
-    [scenario] = list(Ladder(lowest=1, highest=2, steps=3, repeats=1).scenarios(document(), 0))[:1]
-    with pytest.raises(DocumentError, match="bare engine"):
-        model.run(scenario, profile.load(PROFILE))
 
 
 def sweep(out: Path, *more: str) -> int:

@@ -81,7 +81,7 @@ def test_unequal_stimulus_is_refused_with_what_differs(
     other = finish(actor, launch, tmp_path, rate=5.0, seconds=20)
     answer = page.get(URL, {"a": pair[0].pk, "b": other.pk})
     assert answer.status_code == 422
-    assert answer.context["problems"][0].startswith("arrivals: differs from a")
+    assert answer.context["problems"][0].startswith("arrivals: differs from A")
     assert "found" not in answer.context
 
 

@@ -25,13 +25,13 @@ def run(order: Path, out: Path) -> tuple[list[dict[str, Any]], int]:
         [*command, "--out", str(out)],
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        timeout=100,
+        timeout=150,
         check=False,
     )
     return [json.loads(line) for line in done.stdout.splitlines()], done.returncode
 
 
-@pytest.mark.timeout(320)
+@pytest.mark.timeout(480)
 def test_a_worker_starts_both_engines_and_finds_the_worse_policy(tmp_path: Path) -> None:
     asked = order(
         candidate=WORSE,

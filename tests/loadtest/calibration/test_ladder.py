@@ -14,7 +14,7 @@ SHORT = {"kind": "fixed", "prompt_tokens": 20, "output_tokens": 5}
 
 
 async def test_each_rung_becomes_a_log_and_the_last_is_kept_for_the_test(tmp_path: Path) -> None:
-    ladder = Ladder(rungs=(1, 3), test=2, seconds=0.5, workload=SHORT)
+    ladder = Ladder(rungs=(1, 3), test=2, seconds=1.0, workload=SHORT)
     async with serving() as server:
         url = f"http://127.0.0.1:{server.port}"
         aim = Aim({"base_url": url, "model": "simulated", "kind": "simulated"}, EgressRules.open())

@@ -1,0 +1,226 @@
+"""An experiment as its pages show it: in one bar, as a table, as figures, beside its repeat."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from controlplane.experiments.asking import Ask
+from controlplane.experiments.models import Experiment, ExperimentResult, Status
+from controlplane.runs import phrases
+from loadtest.reproduce.document import read
+from loadtest.reproduce.rendering import shown
+from loadtest.reproduce.series import Series
+from loadtest.reproduce.systems.base import systems
+from loadtest.reproduce.table import Cell, Reproduction, Row
+
+LINES = (
+    ("Claimed", "s0", "p95"),
+    ("Reference law", "s2", "none"),
+    ("Corrected law", "s1", "none"),
+    ("Best fixed setting", "s3", "p50"),
+    ("Optimum", "s5", "p95"),
+)
+"""In the order of a row's cells: label, colour, dash."""
+WAITING = {
+    Status.QUEUED: gettext_lazy("Waiting for a worker to take it."),
+    Status.CANCELLING: gettext_lazy("Its process is being ended."),
+}
+
+
+def verdict(experiment: Experiment) -> dict[str, str]:
+    """The bar: whether the numbers support what is said of them."""
+    found = experiment.found
+    if found is None:
+        because = experiment.reason or str(WAITING.get(Status(experiment.status), ""))
+        said = {"outcome": "none", "word": str(experiment.get_status_display()), "detail": ""}
+        if not because and experiment.status == Status.RUNNING:
+            because = _progress_said(experiment)
+        return said | {"state": "", "because": because}
+    seeds = ngettext("over %(n)d seed", "over %(n)d seeds", experiment.seeds) % {
+        "n": experiment.seeds
+    }
+    reduced = _(" Reduced runs: a look, not the documentation's figures.")
+    detail = repeat_of(experiment).get("said", "") + (reduced if experiment.reduced else "")
+    if found.holds:
+        because = _("Every sentence is supported by the numbers of this play, %(seeds)s.")
+        word, outcome = _("Supported"), "pass"
+    else:
+        because = _("Not every sentence is supported by the numbers of this play, %(seeds)s.")
+        word, outcome = _("Not supported"), "fail"
+    said = {"outcome": outcome, "word": word, "state": _("final"), "detail": detail.strip()}
+    return said | {"because": because % {"seeds": seeds}}
+
+
+def progress(experiment: Experiment) -> dict[str, Any]:
+    """Runs so far; ``of`` and ``left`` once an earlier play of the system tells how many."""
+    runs = int(experiment.live.get("runs") or 0)
+    seconds = float(experiment.live.get("seconds") or 0.0)
+    of = _expected(experiment)
+    left = seconds * (of - runs) / runs if of and 0 < runs < of else None
+    return {
+        "runs": runs,
+        "of": of,
+        "elapsed": phrases.clock(seconds),
+        "left": phrases.clock(left) if left is not None else "",
+    }
+
+
+def _expected(experiment: Experiment) -> int | None:
+    earlier = ExperimentResult.objects.filter(
+        experiment__team=experiment.team_id,
+        experiment__system=experiment.system,
+        experiment__reduced=experiment.reduced,
+    )
+    last = earlier.order_by("-experiment__created_at").values_list("runs", "experiment__seeds")
+    if (found := last.first()) is None:
+        return None
+    runs, seeds = found
+    return round(runs / seeds * experiment.seeds)
+
+
+def _progress_said(experiment: Experiment) -> str:
+    seen = progress(experiment)
+    if seen["of"]:
+        return _("%(runs)d of about %(of)d runs with a seed are done.") % seen
+    said = _("%(runs)d runs with a seed are done; how many there will be, a first play tells.")
+    return said % seen
+
+
+def about(name: str) -> dict[str, str]:
+    """What is played, and which law is which; of a system that is gone, its name alone."""
+    system = systems.all().get(name)
+    if system is None:
+        return {"summary": "", "laws": ""}
+    return {"summary": _marked(system.summary), "laws": _marked(system.laws)}
+
+
+def _marked(text: str) -> SafeString:
+    """Escaped, with what stands in backticks as code."""
+    parts = (text[:1].upper() + text[1:]).split("`")
+    shapes = itertools.cycle(("{}", '<code class="mono">{}</code>'))
+    marked = SafeString("")
+    for shape, part in zip(shapes, parts, strict=False):
+        marked += format_html(shape, part)
+    return marked
+
+
+def command(experiment: Experiment) -> str:
+    """What plays it anywhere."""
+    return Ask(experiment.system, experiment.seeds, experiment.reduced).command
+
+
+def page(result: ExperimentResult) -> dict[str, Any]:
+    """Everything that the result has to show."""
+    found = read(result.document)
+    return {
+        "rows": list(_rows(found)),
+        "findings": found.findings,
+        "figures": {"seeds": result.document["seeds"], "figures": list(_figures(found))},
+    }
+
+
+def _rows(found: Reproduction) -> Iterator[dict[str, Any]]:
+    before = None
+    for row in found.rows:
+        cells = [phrases.NOTHING if cell is None else shown(cell) for cell in row.cells]
+        yield {
+            "case": row.case,
+            "first": row.case != before,
+            "measure": row.measure,
+            "unit": row.unit,
+            "cells": [
+                {"head": line[0], "text": text} for line, text in zip(LINES, cells, strict=True)
+            ],
+        }
+        before = row.case
+
+
+def _figures(found: Reproduction) -> Iterator[dict[str, Any]]:
+    """Each row that was measured under two heads or more: one dot a seed, so that luck shows."""
+    for place, row in enumerate(found.rows):
+        measured = [cell for cell in row.cells if cell and isinstance(cell.value, Series)]
+        if len(measured) > 1:
+            yield _figure(place, row)
+
+
+def _figure(place: int, row: Row) -> dict[str, Any]:
+    n = next(len(c.value.values) for c in row.cells if c and isinstance(c.value, Series))
+    lines, columns = [], []
+    for (label, color, dashed), cell in zip(LINES, row.cells, strict=True):
+        column = _column(cell, n)
+        if column is None:
+            continue
+        note = f" ({cell.note})" if cell and cell.note else ""
+        constant = cell is not None and not isinstance(cell.value, Series)
+        dash = dashed if constant else "none"
+        lines.append(
+            {"label": f"{label}{note}", "color": color, "dash": dash, "d": 2, "dots": not constant}
+        )
+        columns.append(column)
+    return {
+        "id": f"row-{place}",
+        "title": row.measure,
+        "case": row.case,
+        "sub": row.unit,
+        "unit": row.unit,
+        "series": lines,
+        "columns": columns,
+        "said": _said(row),
+    }
+
+
+def _column(cell: Cell | None, n: int) -> list[float | None] | None:
+    """A value a seed; None where there is no number to draw."""
+    if cell is None or isinstance(cell.value, str):
+        return None
+    values = cell.value.values if isinstance(cell.value, Series) else (float(cell.value),) * n
+    return [value if math.isfinite(value) else None for value in values]
+
+
+def _said(row: Row) -> str:
+    parts = [
+        f"{label.lower()} {shown(cell)}"
+        for (label, _color, _dash), cell in zip(LINES, row.cells, strict=True)
+        if cell is not None and label in ("Reference law", "Corrected law")
+    ]
+    text = "; ".join(parts)
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def repeat_of(experiment: Experiment) -> dict[str, Any]:
+    """Beside the first play of it: identical or not, and where not; empty without both results."""
+    first, own = experiment.again_of, experiment.found
+    if first is None or own is None or first.found is None:
+        return {}
+    before = first.found
+    if before.sha256 == own.sha256:
+        said = _("Identical to %(first)s: every value of every seed, to the last digit.")
+        return {"first": first, "identical": True, "said": said % {"first": first.short_id}}
+    differing = [*_differing(before.document, own.document)]
+    said = _("Not identical to %(first)s: %(n)d of its rows differ, first %(row)s.") % {
+        "first": first.short_id,
+        "n": len(differing),
+        "row": differing[0] if differing else _("in what is said of them"),
+    }
+    if before.version != own.version:
+        said += " " + _("It was played by version %(a)s, this by %(b)s.") % {
+            "a": before.version,
+            "b": own.version,
+        }
+    return {"first": first, "identical": False, "said": said}
+
+
+def _differing(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[str]:
+    """Rows of one document that the other has otherwise or not at all."""
+    others = {(row["case"], row["measure"]): row for row in b["rows"]}
+    for row in a["rows"]:
+        if others.get((row["case"], row["measure"])) != row:
+            yield f"{row['case']}, {row['measure']}"

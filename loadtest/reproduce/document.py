@@ -1,0 +1,59 @@
+"""A played system as the document that is written, stored and compared."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from loadtest.reproduce.plan import Plan
+from loadtest.reproduce.rendering import as_json
+from loadtest.reproduce.series import Series
+from loadtest.reproduce.table import HEADS, Cell, Finding, Reproduction, Row
+
+MOST_SEEDS = 1000
+_CELLS = dict(
+    zip(("claimed", "reference", "corrected", "best_fixed", "optimum"), HEADS, strict=True)
+)
+
+
+def document_of(name: str, plan: Plan, result: Reproduction) -> dict[str, Any]:
+    """Plain JSON: every value of every seed."""
+    return {"system": name, "reduced": plan.reduced, **as_json(result, plan.seeds)}
+
+
+def read(document: Mapping[str, Any]) -> Reproduction:
+    """What ``document_of`` was made from; what is null in it never happened."""
+    rows = [
+        Row(
+            case=row["case"],
+            measure=row["measure"],
+            unit=row["unit"],
+            **{name: _cell(row[head.replace(" ", "_")]) for name, head in _CELLS.items()},
+        )
+        for row in document["rows"]
+    ]
+    findings = [Finding(one["sentence"], one["holds"]) for one in document["findings"]]
+    return Reproduction(tuple(rows), tuple(findings))
+
+
+def _cell(given: Mapping[str, Any] | None) -> Cell | None:
+    if given is None:
+        return None
+    note = given.get("note", "")
+    if "words" in given:
+        return Cell(given["words"], note)
+    if "values" not in given:
+        return Cell(given["value"], note)
+    return Cell(Series(tuple(math.inf if v is None else v for v in given["values"])), note)
+
+
+def seeds_of(count: int) -> range:
+    """The seeds that so many runs of everything take: 1 and up."""
+    return range(1, count + 1)
+
+
+def command_of(name: str, seeds: int, *, reduced: bool) -> str:
+    """What plays it anywhere."""
+    words = ["headway reproduce", name, f"--seeds {seeds}"]
+    return " ".join([*words, *(["--reduced"] if reduced else []), "--out results"])

@@ -1,0 +1,123 @@
+"""One source system, played in a process of its own: ``python -m loadtest.reproduce.worker``.
+
+News are JSON lines on stdout, as of a load test: ``started``, ``progress`` each second,
+``finished`` with the result, or ``error``. SIGTERM, the end of stdin or the parent's death end it
+at once: half a play says nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+
+from documents.problem import DocumentError
+from loadtest.reproduce.document import document_of, seeds_of
+from loadtest.reproduce.plan import Plan
+from loadtest.reproduce.systems.base import systems
+from loadtest.reproduce.table import Reproduction
+from loadtest.reproduce.watched import WatchedSeeds
+from loadtest.tether import stop_on_signals, stop_with_parent
+from loadtest.version import version
+from loadtest.worker import Lines
+from measurement.verdict import EXIT_CODES
+
+TELL_EVERY_S = 1.0
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Play it and say how it goes."""
+    args = _arguments().parse_args(argv)
+    lines = Lines(sys.stdout.fileno())
+    try:
+        played = asyncio.run(_run(args, lines))
+    except DocumentError as error:
+        return _end(lines, "bad_configuration", str(error))
+    except Exception as error:  # noqa: BLE001 - the edge: whatever it is, the supervisor is told
+        return _end(lines, "infrastructure", f"{type(error).__name__}: {error}")
+    lines.close()
+    return 0 if played else EXIT_CODES["cancelled"]
+
+
+async def _run(args: argparse.Namespace, lines: Lines) -> bool:
+    """Whether it was played to its end."""
+    system = systems.get(args.system, path="system")()
+    runs = 0
+
+    def count(so_far: int) -> None:
+        nonlocal runs
+        runs = so_far
+
+    seeds = WatchedSeeds(seeds_of(args.seeds), count)
+    plan = Plan(seeds, reduced=args.reduced)
+    began = time.monotonic()
+    lines.say("started", version=version())
+    stop = asyncio.Event()
+    tied = asyncio.ensure_future(stop_with_parent(stop))
+    with stop_on_signals(stop, patience=1_000):
+        playing = _in_thread(lambda: system.play(plan))
+        while not playing.done() and not stop.is_set():
+            lines.say("progress", runs=runs, seconds=time.monotonic() - began)
+            await asyncio.wait({playing}, timeout=TELL_EVERY_S)
+            if time.monotonic() - began > args.within:
+                limit = f"it was not over within {args.within:,.0f} s; take fewer seeds, or reduced"
+                lines.say("error", code=EXIT_CODES["infrastructure"], message=limit)
+                return False
+    tied.cancel()
+    if not playing.done():
+        lines.say("finished", status="cancelled", summary={})
+        return False
+    result = document_of(args.system, plan, playing.result())
+    told = {"runs": runs, "seconds": time.monotonic() - began, "version": version()}
+    lines.say("finished", status="finished", summary={"result": result, **told})
+    return True
+
+
+def _in_thread(play: Callable[[], Reproduction]) -> asyncio.Future[Reproduction]:
+    """Beside this event loop, in a thread that ends with the process: nothing else stops it."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[Reproduction] = loop.create_future()
+
+    def tell(result: Reproduction | None, error: BaseException | None) -> None:
+        if done.cancelled():
+            return
+        if error is not None:
+            done.set_exception(error)
+        elif result is not None:
+            done.set_result(result)
+
+    def run() -> None:
+        try:
+            result = play()
+        except Exception as error:  # noqa: BLE001 - told to whoever waits
+            loop.call_soon_threadsafe(tell, None, error)
+        else:
+            loop.call_soon_threadsafe(tell, result, None)
+
+    threading.Thread(target=run, name="play", daemon=True).start()
+    return done
+
+
+def _end(lines: Lines, word: str, message: str) -> int:
+    code = EXIT_CODES[word]
+    lines.say("error", code=code, reason=word, message=message)
+    lines.close()
+    return code
+
+
+def _arguments() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m loadtest.reproduce.worker", description=__doc__
+    )
+    parser.add_argument("--system", required=True, metavar="NAME")
+    parser.add_argument("--seeds", type=int, default=5, metavar="N")
+    parser.add_argument("--reduced", action="store_true")
+    parser.add_argument("--within", type=float, default=3_600.0, metavar="SECONDS")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

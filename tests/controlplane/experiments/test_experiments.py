@@ -1,0 +1,258 @@
+"""Stored experiments: asked for, played in a process of their own, shown, and played again."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import DatabaseError, transaction
+from django.test import Client
+from django.utils import timezone
+
+from controlplane.experiments import execution, services, watchdog
+from controlplane.experiments.asking import Ask, parse
+from controlplane.experiments.ledger import ExperimentLedger
+from controlplane.experiments.models import Experiment, ExperimentResult, Status
+from controlplane.runs.child import Child
+from controlplane.teams.rights import Actor
+from documents.problem import DocumentError
+from loadtest.reproduce.document import document_of
+from loadtest.reproduce.plan import Plan, cell
+from loadtest.reproduce.rendering import text as rendered
+from loadtest.reproduce.series import Series
+from loadtest.reproduce.systems.base import systems
+from loadtest.reproduce.table import Finding, Reproduction, Row
+
+pytestmark = pytest.mark.django_db
+
+PLAYED = Reproduction(
+    rows=(
+        Row(
+            case="steady",
+            measure="makespan",
+            unit="s",
+            claimed=cell(98.4),
+            reference=cell(Series((120.0, 130.0))),
+            corrected=cell(Series((20.0, 21.0))),
+            best_fixed=cell(Series((19.0, 20.0)), "45"),
+            optimum=cell(17.8),
+        ),
+        Row(case="steady", measure="back at", reference=cell(Series((1.0, float("inf"))))),
+        Row(case="words", measure="what", claimed=cell("none <b>")),
+    ),
+    findings=(Finding("The corrected law is quicker.", True), Finding("It is best.", True)),
+)
+
+
+@pytest.fixture
+def page(operator: Actor, page_as: Callable[[Actor], Client]) -> Client:
+    return page_as(operator)
+
+
+@pytest.fixture
+def experiment(operator: Actor) -> Experiment:
+    return services.start(actor=operator, ask=Ask("congestion", 2, reduced=True))
+
+
+def finish(experiment: Experiment, played: Reproduction = PLAYED, version: str = "1") -> Experiment:
+    taken = services.claim(experiment.pk)
+    assert taken
+    document = document_of("congestion", Plan((1, 2), reduced=True), played)
+    stored = json.loads(json.dumps(document, allow_nan=False))
+    told = {"result": stored, "runs": 12, "seconds": 3.0, "version": version}
+    ExperimentLedger(taken).finish(Status.DONE, summary=told)
+    return Experiment.objects.get(pk=experiment.pk)
+
+
+def text(answer: Any) -> str:
+    return html.unescape(answer.content.decode())
+
+
+def test_a_real_play_ends_with_the_numbers_of_the_command(
+    operator: Actor, settings: Any, tmp_path: Path
+) -> None:
+    settings.DATA_DIR = tmp_path
+    experiment = services.start(actor=operator, ask=Ask("congestion", 1, reduced=True))
+    taken = services.claim(experiment.pk)
+    assert taken
+    execution.execute(taken)
+    taken.refresh_from_db()
+    assert (taken.status, taken.reason) == (Status.DONE, "")
+    found = taken.found
+    assert found
+    assert found.document["seeds"] == [1]
+    assert found.runs > 2
+    assert taken.live["version"] == found.version
+    plan = Plan((1,), reduced=True)
+    here = document_of("congestion", plan, systems.get("congestion", path="")().play(plan))
+    assert json.loads(json.dumps(here)) == found.document
+
+
+def test_a_cancel_ends_the_process_at_once(
+    operator: Actor, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.DATA_DIR = tmp_path
+    long = services.start(actor=operator, ask=Ask("agents", 30))
+    taken = services.claim(long.pk)
+    assert taken
+    heard: Any = Child.hear
+
+    def hear(child: Child, timeout: float) -> Any:
+        message = heard(child, timeout)
+        if message and message["type"] == "progress":
+            status = Experiment.objects.values_list("status", flat=True).get(pk=long.pk)
+            if status == Status.RUNNING:
+                services.cancel(actor=operator, experiment=Experiment.objects.get(pk=long.pk))
+        return message
+
+    monkeypatch.setattr(Child, "hear", hear)
+    execution.execute(taken)
+    taken.refresh_from_db()
+    assert taken.status == Status.CANCELLED
+    assert taken.reason == f"Cancelled by {operator.name}."
+    assert taken.found is None
+
+
+def test_the_page_has_the_table_the_sentences_the_figures_and_the_command(
+    experiment: Experiment, page: Client
+) -> None:
+    done = finish(experiment)
+    answer = page.get(done.get_absolute_url())
+    shown = text(answer)
+    assert "Supported" in shown
+    assert "The corrected law is quicker." in shown
+    assert "headway reproduce congestion --seeds 2 --reduced --out results" in shown
+    rows = answer.context["rows"]
+    cells = [cell["text"] for cell in rows[0]["cells"]]
+    assert cells == ["98.4", "125 ± 63.5", "20.5 ± 6.35", "19.5 ± 6.35 (45)", "17.8"]
+    assert all(cell in rendered(PLAYED) for cell in cells)
+    assert rows[1]["cells"][1]["text"] == "never with 1 of 2 seeds"
+    [figure] = answer.context["figures"]["figures"]
+    assert figure["columns"] == [[98.4, 98.4], [120, 130], [20, 21], [19, 20], [17.8, 17.8]]
+    assert [line["dots"] for line in figure["series"]] == [False, True, True, True, False]
+    assert "none <b>" not in answer.content.decode()
+    written = json.loads(page.get(f"{done.get_absolute_url()}result.json").content)
+    assert written == done.result.document
+
+
+def test_the_database_refuses_to_change_a_result(experiment: Experiment) -> None:
+    finish(experiment)
+    with pytest.raises(DatabaseError, match="never changed"), transaction.atomic():
+        ExperimentResult.objects.update(holds=False)
+
+
+def test_a_sentence_that_does_not_hold_makes_the_verdict(
+    experiment: Experiment, page: Client
+) -> None:
+    findings = (Finding("It is best.", False),)
+    done = finish(experiment, Reproduction(PLAYED.rows, findings))
+    shown = text(page.get(done.get_absolute_url()))
+    assert "Not supported" in shown
+    assert "not supported" in text(page.get("/experiments/")).lower()
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_run_again_says_whether_the_numbers_are_the_same(
+    experiment: Experiment, page: Client, same: bool
+) -> None:
+    first = finish(experiment)
+    answer = page.post(f"{first.get_absolute_url()}again/")
+    second = Experiment.objects.get(again_of=first)
+    assert answer["Location"] == second.get_absolute_url()
+    assert (second.system, second.seeds, second.reduced) == ("congestion", 2, True)
+    other = Reproduction(PLAYED.rows[1:], PLAYED.findings)
+    second = finish(second, PLAYED if same else other, version="1" if same else "2")
+    shown = text(page.get(second.get_absolute_url()))
+    if same:
+        assert "to the last digit" in shown
+    else:
+        assert "1 of its rows differ, first steady, makespan" in shown
+        assert "played by version 1, this by 2" in shown
+    assert second.short_id in text(page.get(first.get_absolute_url()))
+
+
+def test_how_far_it_is_is_told_once_an_earlier_play_has_shown_how_many_runs_there_are(
+    experiment: Experiment, operator: Actor, page: Client
+) -> None:
+    taken = services.claim(experiment.pk)
+    assert taken
+    ledger = ExperimentLedger(taken)
+    ledger.hear_progress({"runs": 3, "seconds": 6.0})
+    ledger.store()
+    assert "a first play tells" in text(page.get(experiment.get_absolute_url()))
+    done = finish(services.start(actor=operator, ask=Ask("congestion", 1, reduced=True)))
+    assert done.status == Status.DONE
+    answer = page.get(experiment.get_absolute_url())
+    assert "3 of about 24 runs" in text(answer)
+    assert answer.context["progress"]["left"] == "0:42"
+    live = page.get(experiment.get_absolute_url(), headers={"HX-Request": "true"})
+    assert "HX-Refresh" not in live
+    over = page.get(done.get_absolute_url(), headers={"HX-Request": "true"})
+    assert over["HX-Refresh"] == "true"
+
+
+@pytest.mark.parametrize(
+    ("body", "path"),
+    [
+        ({}, "system"),
+        ({"system": "nothing"}, "system"),
+        ({"system": "congestion", "seeds": 0}, "seeds"),
+        ({"system": "congestion", "seeds": 31}, "seeds"),
+        ({"system": "congestion", "reduced": "yes"}, "reduced"),
+        ({"system": "congestion", "speed": 2}, "speed"),
+    ],
+)
+def test_what_can_not_be_played_is_refused_by_field(body: dict[str, Any], path: str) -> None:
+    with pytest.raises(DocumentError) as told:
+        parse(body)
+    assert [problem.path for problem in told.value.problems] == [path]
+
+
+def test_the_form_and_the_api_start_and_a_viewer_only_looks(
+    page: Client,
+    operator: Actor,
+    actor_as: Callable[..., Actor],
+    page_as: Callable[[Actor], Client],
+    api_as: Callable[..., Any],
+) -> None:
+    answer = page.post("/experiments/new/", {"system": "queueing", "seeds": 3})
+    made = Experiment.objects.get()
+    assert answer["Location"] == made.get_absolute_url()
+    assert (made.system, made.seeds, made.reduced) == ("queueing", 3, False)
+    assert page.post("/experiments/new/", {"system": "x", "seeds": 0}).status_code == 422
+    call = api_as(operator)
+    told = call("post", "/experiments", {"system": "agents"}, Idempotency_Key="k")
+    assert told.status_code == 202
+    assert told.json()["progress"] == {"runs": 0, "of": None}
+    assert told["Location"] == told.json()["links"]["self"]
+    own = call("post", f"/experiments/{made.pk}/cancel")
+    assert own.json()["status"] == "cancelled"
+    assert call("post", f"/experiments/{made.pk}/cancel").status_code == 409
+    viewer = actor_as("viewer")
+    looking = page_as(viewer)
+    assert looking.get("/experiments/").status_code == 200
+    assert looking.get(made.get_absolute_url()).status_code == 200
+    assert looking.get("/experiments/new/").status_code == 403
+    for act in ("cancel", "again"):
+        assert looking.post(f"{made.get_absolute_url()}{act}/").status_code == 403
+    refused = api_as(viewer)("post", "/experiments", {"system": "agents"}, Idempotency_Key="v")
+    assert refused.status_code == 403
+
+
+def test_one_whose_supervisor_is_gone_is_lost_and_one_that_waits_is_sent_again(
+    experiment: Experiment, operator: Actor
+) -> None:
+    taken = services.claim(experiment.pk)
+    assert taken
+    waiting = services.start(actor=operator, ask=Ask("agents"))
+    later = timezone.now() + watchdog.UNCLAIMED_AFTER * 2
+    swept = watchdog.sweep(later)
+    assert (swept.lost, swept.unclaimed) == (1, 1)
+    taken.refresh_from_db()
+    waiting.refresh_from_db()
+    assert taken.status == Status.LOST
+    assert "No worker has taken this experiment" in waiting.reason
