@@ -33,7 +33,7 @@ class Answers:
         pace = self.pace.seen(seen.in_flight, rest, output_tokens, now)
         if pace.count >= enough:
             pace = pace.ended(now)
-        return replace(self, cohort=cohort, pace=pace)
+        return Answers(cohort, self.rest, self.known, pace)
 
     def without(self, seen: Seen) -> Answers:
         """A request ended that tells nothing."""
@@ -49,7 +49,7 @@ class Answers:
         if not cohort.settled(now):
             # Who is out since then has a rest of so much at the least: less is the stricter.
             rest = self.rest if self.known else max(self.rest, now - cohort.closed)
-            return replace(self, cohort=cohort, rest=rest)
+            return Answers(cohort, rest, self.known, self.pace)
         found = math.exp(median(cohort.complete()).value)
         rest = found if not self.known or found <= REST_STEP * self.rest else self.rest
-        return replace(self, cohort=Cohort(granted + 1, now), rest=rest, known=True)
+        return Answers(Cohort(granted + 1, now), rest, known=True, pace=self.pace)

@@ -57,6 +57,21 @@ class Cohort:
             self.first, self.opened, self.last, self.closed, values, self.lost, peak, streamed
         )
 
+    def with_peak(self, in_flight: int) -> Cohort:
+        """An answer that was counted before, and shows how many are in flight now."""
+        if in_flight <= self.peak:
+            return self
+        return Cohort(
+            self.first,
+            self.opened,
+            self.last,
+            self.closed,
+            self.values,
+            self.lost,
+            in_flight,
+            self.streamed,
+        )
+
     def without(self, seen: Seen) -> Cohort:
         """A request ended that tells nothing; a member is missing then."""
         lost = self.lost + self.holds(seen)

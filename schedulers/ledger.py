@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 SHARE = 0.02
 """The least weight of a new length in a learned mean."""
@@ -41,12 +41,12 @@ class Ledger:
 
     def add(self, tokens: float, variance: float, prefill: float) -> Ledger:
         """A request was admitted."""
-        return replace(
-            self,
-            count=self.count + 1,
-            tokens=self.tokens + tokens,
-            variance=self.variance + variance,
-            prefill=self.prefill + prefill,
+        return Ledger(
+            self.count + 1,
+            self.tokens + tokens,
+            self.variance + variance,
+            self.prefill + prefill,
+            self.lengths,
         )
 
     def remove(self, tokens: float, variance: float, prefill: float) -> Ledger:
@@ -54,17 +54,18 @@ class Ledger:
         count = max(0, self.count - 1)
         if count == 0:
             return Ledger(lengths=self.lengths)
-        return replace(
-            self,
-            count=count,
-            tokens=max(0.0, self.tokens - tokens),
-            variance=max(0.0, self.variance - variance),
-            prefill=max(0.0, self.prefill - prefill),
+        return Ledger(
+            count,
+            max(0.0, self.tokens - tokens),
+            max(0.0, self.variance - variance),
+            max(0.0, self.prefill - prefill),
+            self.lengths,
         )
 
     def prefilled(self, prefill: float) -> Ledger:
         """Its prompt has been computed."""
-        return replace(self, prefill=max(0.0, self.prefill - prefill))
+        left = max(0.0, self.prefill - prefill)
+        return Ledger(self.count, self.tokens, self.variance, left, self.lengths)
 
     def length(self, tier: str, assumed: float) -> Length:
         """What is known of a tier's outputs; before that the assumption, spread as widely."""
@@ -75,7 +76,8 @@ class Ledger:
         if not math.isfinite(tokens) or tokens < 0:
             return self
         one = self.length(tier, assumed).learned(tokens)
-        return replace(self, lengths={**self.lengths, tier: one})
+        lengths = {**self.lengths, tier: one}
+        return Ledger(self.count, self.tokens, self.variance, self.prefill, lengths)
 
     def peak(self, tokens: float, variance: float, z: float) -> float:
         """Tokens that all of them and one more may come to hold, z standard deviations up."""

@@ -46,11 +46,16 @@ class Pace:
         if now - self.since < 0.5 * rest:
             return self
         value = rest / max(1, (output_tokens or 2) - 1)
-        return replace(
-            self,
-            values=(*self.values, value) if value > 0.0 else self.values,
-            count=self.count + 1,
-            peak=max(self.peak, in_flight),
+        return Pace(
+            self.low,
+            self.low_peak,
+            self.now,
+            self.now_peak,
+            (*self.values, value) if value > 0.0 else self.values,
+            self.since,
+            max(self.peak, in_flight),
+            self.count + 1,
+            self.shown,
         )
 
     def ended(self, now: float) -> Pace:

@@ -43,10 +43,11 @@ class Request:
 
     def output(self, learned: float | None = None, otherwise: float = 256.0) -> float:
         """Output tokens to reckon with: foretold, learned or assumed; never over its cap."""
-        known = next(
-            (v for v in (self.expected_output, learned) if v is not None and math.isfinite(v)),
-            otherwise,
-        )
+        known, foretold = otherwise, self.expected_output
+        if foretold is not None and math.isfinite(foretold):
+            known = foretold
+        elif learned is not None and math.isfinite(learned):
+            known = learned
         return max(1.0, known if self.max_tokens is None else min(known, float(self.max_tokens)))
 
     def size(self) -> float:

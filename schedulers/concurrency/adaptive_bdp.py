@@ -294,18 +294,21 @@ class AdaptiveBdp:
                 enough = FEWEST if state.course.startup else self.cohort
                 answers = answers.ended(seen, rest, seen.output_tokens, now, enough)
         if streamed and seen.told:
-            cohort = replace(state.cohort, peak=max(state.cohort.peak, seen.in_flight))
+            cohort = state.cohort.with_peak(seen.in_flight)
         else:
             value = math.log(latency + (answers.rest if streamed else 0.0))
             cohort = state.cohort.with_answer(seen, value, streamed=streamed and not begun)
-        return replace(
-            state,
-            cohort=cohort,
-            rtt=rtt,
-            last_at=now,
-            ended=state.ended + (not begun),
-            answers=answers,
-            live=state.live or begun,
+        return AdaptiveState(
+            state.limit,
+            cohort,
+            state.course,
+            state.baseline,
+            rtt,
+            now,
+            state.ended + (not begun),
+            state.cut_at,
+            answers,
+            state.live or begun,
         )
 
     def _looked(
@@ -515,9 +518,22 @@ def _weighed(state: AdaptiveState, granted: int, now: float, size: int) -> Adapt
     output lengths play no part. Where a lower rest is found, all that is known is told anew by it.
     """
     answers = state.answers.judged(granted, now, size)
+    if answers is state.answers:
+        return state
     change = answers.rest - state.answers.rest
     if change == 0.0:
-        return replace(state, answers=answers)
+        return AdaptiveState(
+            state.limit,
+            state.cohort,
+            state.course,
+            state.baseline,
+            state.rtt,
+            state.last_at,
+            state.ended,
+            state.cut_at,
+            answers,
+            state.live,
+        )
     return replace(
         state,
         answers=answers,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, TypeVar
@@ -88,6 +89,10 @@ class OrderingLaw(Law, Protocol[S]):
         """It can't meet its deadline any more, and the policy drops such."""
         ...
 
+    def hopeless_from(self, one: Waiting) -> float:
+        """It is not hopeless before, so a host needs not ask; infinity: it never is."""
+        ...
+
     def left(self, state: S, one: Waiting, others: Backlog, now: float) -> S:
         """It has been chosen and sent; ``others`` still wait."""
         ...
@@ -113,6 +118,10 @@ class Memoryless:
     def hopeless(self, one: Waiting, now: float) -> bool:
         return False
 
+    def hopeless_from(self, one: Waiting) -> float:
+        """A law that drops and doesn't say from when is asked each time."""
+        return math.inf if type(self).hopeless is Memoryless.hopeless else -math.inf
+
     def left(self, state: Any, one: Waiting, others: Backlog, now: float) -> Any:
         return state
 
@@ -126,6 +135,16 @@ def too_late(one: Waiting, now: float, margin_s: float = 0.0) -> bool:
     if request.deadline_at is None or request.service_s is None:
         return request.deadline_at is not None and now > request.deadline_at
     return now + request.service_s + margin_s > request.deadline_at
+
+
+def late_from(one: Waiting, margin_s: float = 0.0) -> float:
+    """``too_late`` is not true before: sooner by what sums of such sizes are rounded by."""
+    request = one.request
+    if request.deadline_at is None:
+        return math.inf
+    parts = (request.deadline_at, request.service_s or 0.0, margin_s)
+    since = parts[0] - parts[1] - parts[2] - 1e-12 * sum(map(abs, parts))
+    return since if math.isfinite(since) else -math.inf
 
 
 laws: Registry[OrderingLaw[Any]] = Registry("schedulers.ordering", "ordering law")

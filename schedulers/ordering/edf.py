@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
 from documents.fields import parameter
 from schedulers.law import Fault, Standing
-from schedulers.ordering.base import Memoryless, Rank, Waiting, ordering_law, too_late
+from schedulers.ordering.base import Memoryless, Rank, Waiting, late_from, ordering_law, too_late
 
 
 @ordering_law
@@ -43,3 +44,6 @@ class Edf(Memoryless):
 
     def hopeless(self, one: Waiting, now: float) -> bool:
         return self.drop_hopeless and too_late(one, now)
+
+    def hopeless_from(self, one: Waiting) -> float:
+        return late_from(one) if self.drop_hopeless else math.inf

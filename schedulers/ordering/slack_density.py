@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
 from documents.fields import parameter
 from schedulers.law import Fault, Standing
-from schedulers.ordering.base import Memoryless, Rank, Waiting, ordering_law, too_late
+from schedulers.ordering.base import Memoryless, Rank, Waiting, late_from, ordering_law, too_late
 
 
 @ordering_law
@@ -62,3 +63,6 @@ class SlackDensity(Memoryless):
 
     def hopeless(self, one: Waiting, now: float) -> bool:
         return self.drop_hopeless and too_late(one, now, self.margin_s)
+
+    def hopeless_from(self, one: Waiting) -> float:
+        return late_from(one, self.margin_s) if self.drop_hopeless else math.inf

@@ -6,17 +6,18 @@ A virtual host and an async one hold the same two laws to the same rules with it
 from __future__ import annotations
 
 import math
-from collections import Counter, OrderedDict, deque
-from collections.abc import Callable, Iterator
+from bisect import bisect_left, insort
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from schedulers.admission.base import Action, AdmissionLaw, Ended, Reservation
 from schedulers.concurrency.base import OutcomeKind
 from schedulers.decision import Reason
-from schedulers.ordering.base import Backlog, OrderingLaw, Waiting, choose
+from schedulers.ordering.base import Backlog, OrderingLaw, Rank, Waiting
 from schedulers.request import Request
 from schedulers.runtime.caps import Caps
+from schedulers.runtime.flow import Flow
 from schedulers.runtime.leaving import Leaving
 from schedulers.signals import Signals
 
@@ -50,7 +51,8 @@ class Sent:
         return self.one.request
 
 
-Flow = tuple[int, str]
+_ROUNDING_S = 1e-3
+"""More than what arrival + time to live and now − arrival differ by in rounding."""
 
 
 @dataclass(slots=True)
@@ -79,20 +81,22 @@ class WaitingRoom:
         """Of the policy that decides."""
         self._kept: dict[str, _Kept] = {}
         self._draw = draw
-        self._flows: dict[Flow, OrderedDict[int, Waiting]] = {}
-        self._bands = Counter[int]()
+        self._flows: dict[tuple[int, str], Flow] = {}
+        """By band and tenant; none is empty."""
+        self._bands = [0, 0, 0]
+        self._serials: list[int] = []
+        """Of all that wait, in order."""
+        self._ends: tuple[Caps, float] | None = None
+        """When the next time to live ends, by which caps; None: to be found."""
         self._leaving = Leaving()
         self._held_until = math.inf
         self._others: Backlog | None = None
         """Who waits, as long as no tenant comes or goes."""
-        self._lost: deque[Waiting] = deque()
-        self._lost_at = -math.inf
-        """The hopeless of one moment, found together and sent away one by one."""
         self._before: tuple[Any, Any] = (self.admitting, self.order)
         """Both laws' states before the last one was taken, for it may not go after all."""
 
     def __len__(self) -> int:
-        return self._bands.total()
+        return len(self._serials)
 
     def waiting(self, band: int) -> int:
         """How many of a band wait."""
@@ -110,7 +114,7 @@ class WaitingRoom:
             self._remove(newest)
             gone.append(self._sent(newest, Reason.DISPLACED, now))
         self.order = self.ordering.arrived(self.order, one, self._backlog(), now)
-        self._put(one)
+        self._place_for(one).append(one)
         return gone
 
     def leave(self, one: Waiting) -> bool:
@@ -123,10 +127,12 @@ class WaitingRoom:
 
     def expired(self, now: float) -> list[Sent]:
         """Whoever has waited past its tier's time."""
-        gone = []
+        gone: list[Sent] = []
+        if now < self.expires_at() - _ROUNDING_S:
+            return gone
         for (band, _), flow in list(self._flows.items()):
             ttl = self.caps.ttl_s(band)
-            while flow and now - (one := next(iter(flow.values()))).request.arrived_at >= ttl:
+            while flow and now - (one := flow.head).request.arrived_at >= ttl:
                 self._remove(one)
                 gone.append(self._sent(one, Reason.EXPIRED, now))
         return gone
@@ -140,17 +146,14 @@ class WaitingRoom:
         self._held_until = math.inf
         closed, broke = 3, set[str]()
         while True:
-            lost = self._hopeless(now)
+            flows = self._candidates(closed, broke)
+            lost = self._hopeless(flows, now)
             if lost is not None:
+                self._remove(lost)
                 return self._sent(lost, Reason.HOPELESS, now)
-            queue = list(self._candidates(closed, broke))
-            choice = choose(self.ordering, self.order, queue, now)
-            if choice.drop:
-                self._lost, self._lost_at = deque(queue[at] for at in choice.drop), now
-                continue
-            if choice.index is None:
+            one = self._first(flows, now)
+            if one is None:
                 return None
-            one = queue[choice.index]
             self._before = (self.admitting, self.order)
             self.admitting, answer = self.admission.offer(self.admitting, one.request, seen, now)
             if answer.action is Action.HOLD:
@@ -172,12 +175,13 @@ class WaitingRoom:
 
         It was never sent, so neither law is to have charged anybody for it.
         """
-        self.admitting, self.order = self._before
+        if went.version == self.version:
+            self.admitting, self.order = self._before
+        else:
+            self._freed(went, now, prefilled=False)
         self._leaving.stayed(now)
-        flow = self._put(went.one)
-        if any(serial > went.request.serial for serial in flow):
-            for serial in sorted(flow):  # heads are the oldest, by which times to live end
-                flow.move_to_end(serial)
+        self._place_for(went.one).put_back(went.one)
+        self._ends = None
 
     def prefilled(self, went: Admitted, now: float) -> None:
         """Its first token has come."""
@@ -211,8 +215,7 @@ class WaitingRoom:
         self.admitting = admission.start() if kept is None else kept.admitting
         self.order = ordering.start() if kept is None else kept.order
         self._held_until = -math.inf
-        self._lost.clear()
-        here = [one for flow in self._flows.values() for one in flow.values()]
+        here = [one for flow in self._flows.values() for one in flow]
         here.sort(key=lambda one: one.request.serial)
         others = Backlog()
         for one in here:
@@ -225,7 +228,7 @@ class WaitingRoom:
 
     def ahead_of(self, serial: int) -> int:
         """How many that wait came before."""
-        return sum(known < serial for flow in self._flows.values() for known in flow)
+        return bisect_left(self._serials, serial)
 
     def wake_at(self) -> float:
         """When to call ``expired`` and ``next`` again if nothing ends: a held one's time, or the
@@ -234,9 +237,13 @@ class WaitingRoom:
 
     def expires_at(self) -> float:
         """When the next time to live ends."""
-        heads = (next(iter(flow.values())) for flow in self._flows.values() if flow)
-        ends = (one.request.arrived_at + self.caps.ttl_s(one.request.band) for one in heads)
-        return min(ends, default=math.inf)
+        if self._ends is None or self._ends[0] is not self.caps:
+            ends = (
+                flow.head.request.arrived_at + self.caps.ttl_s(band)
+                for (band, _), flow in self._flows.items()
+            )
+            self._ends = self.caps, min(ends, default=math.inf)
+        return self._ends[1]
 
     def _freed(self, went: Admitted, now: float, *, prefilled: bool) -> None:
         """Its reservation goes back to the law that made it, which learns nothing from it."""
@@ -246,63 +253,68 @@ class WaitingRoom:
         elif (kept := self._kept.get(went.version)) is not None:
             kept.admitting = kept.admission.ended(kept.admitting, over, now)
 
-    def _hopeless(self, now: float) -> Waiting | None:
-        """One of those found at this moment; others are looked for once they are gone."""
-        while self._lost and self._lost_at == now:
-            one = self._lost.popleft()
-            if self.leave(one):
-                return one
-        self._lost.clear()
+    def _candidates(self, closed: int, broke: set[str]) -> list[Flow]:
+        return [
+            flow
+            for (band, tenant), flow in self._flows.items()
+            if band < closed and tenant not in broke
+        ]
+
+    def _hopeless(self, flows: list[Flow], now: float) -> Waiting | None:
+        for flow in flows:
+            lost = flow.hopeless(self.ordering, now)
+            if lost is not None:
+                return lost
         return None
 
-    def _candidates(self, closed: int, broke: set[str]) -> Iterator[Waiting]:
-        for (band, tenant), flow in self._flows.items():
-            if band >= closed or tenant in broke:
-                continue
-            if self.ordering.fifo_within_tenant:
-                yield next(iter(flow.values()))
-            else:
-                yield from flow.values()
+    def _first(self, flows: list[Flow], now: float) -> Waiting | None:
+        """Who has the lowest rank, the first of equals; None where nobody is left."""
+        found: Waiting | None = None
+        lowest: Rank = ()
+        for flow in flows:
+            rank, one = flow.first(self.ordering, self.order, now)
+            if found is None or rank < lowest:
+                lowest, found = rank, one
+        return found
+
+    def _place_for(self, one: Waiting) -> Flow:
+        """The flow that it is about to wait in; it is counted."""
+        band = one.request.band
+        self._bands[band] += 1
+        insort(self._serials, one.request.serial)
+        flow = self._flows.get((band, one.request.tenant))
+        if flow is None:
+            flow = self._flows[band, one.request.tenant] = Flow()
+            self._ends = self._others = None
+        return flow
 
     def _newest_below(self, band: int) -> Waiting | None:
         for lower in (2, 1):
             if lower <= band or not self._bands[lower]:
                 continue
-            tails = [
-                next(reversed(flow.values()))
-                for (at, _), flow in self._flows.items()
-                if at == lower and flow
-            ]
+            tails = [flow.tail for (at, _), flow in self._flows.items() if at == lower]
             return max(tails, key=lambda one: one.request.serial)
         return None
-
-    def _put(self, one: Waiting) -> OrderedDict[int, Waiting]:
-        key = (one.request.band, one.request.tenant)
-        if key not in self._flows:
-            self._flows[key] = OrderedDict()
-            self._others = None
-        self._flows[key][one.request.serial] = one
-        self._bands[key[0]] += 1
-        return self._flows[key]
 
     def _remove(self, one: Waiting) -> None:
         key = (one.request.band, one.request.tenant)
         flow = self._flows[key]
-        del flow[one.request.serial]
+        flow.remove(one)
+        self._ends = None
         if not flow:
             del self._flows[key]
             self._others = None
         self._bands[key[0]] -= 1
+        del self._serials[bisect_left(self._serials, one.request.serial)]
 
     def _backlog(self) -> Backlog:
         if self._others is None:
-            heads = [next(iter(flow.values())) for flow in self._flows.values()]
-            self._others = Backlog.of(heads)
+            self._others = Backlog.of([flow.head for flow in self._flows.values()])
         return self._others
 
     def _sent(self, one: Waiting, reason: Reason, now: float, wait: float | None = None) -> Sent:
         """With the law's own time to come back where it knows one, spread by half to each side."""
-        ahead = sum(self._bands[band] for band in range(one.request.band + 1))
+        ahead = sum(self._bands[: one.request.band + 1])
         if wait is None:
             told = self._leaving.come_back(now, ahead, self._draw(), self.caps.retry_after_cap_s)
         else:
