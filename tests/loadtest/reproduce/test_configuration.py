@@ -133,3 +133,16 @@ def test_played_as_it_stands_it_keeps_nothing_that_it_asks_for() -> None:
 def test_kinds_are_told_worst_first() -> None:
     kinds = [remark.kind for remark in remarks(read(CONTRADICTORY.read_text("utf-8")))]
     assert kinds == sorted(kinds, key=list(Kind).index)
+
+
+def test_lengths_that_are_missing_or_wrong_are_named_once_as_the_author_writes_them() -> None:
+    without, wrong = sound(), sound()
+    del without["loadgen"]["output_len"]
+    wrong["loadgen"]["output_len"] = "long"
+    for document, word in ((without, "is required"), (wrong, "must be")):
+        with pytest.raises(DocumentError) as error:
+            read(json.dumps(document))
+        (problem,) = error.value.problems
+        assert problem.path == "loadgen.output_len"
+        assert word in problem.message
+        assert '"mu": 6.0' in problem.message
