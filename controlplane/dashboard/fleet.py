@@ -54,13 +54,14 @@ def _row(gateway: Gateway, rollout: Rollout | None, now: datetime) -> dict[str, 
     last = recent(gateway, processes, minutes=1)
     budgets = budget_page.rows(gateway)
     joint = next((one for one in budgets if one["scope"] == "joint"), None)
+    worst = budget_page.worst(budgets)
     return {
         "gateway": gateway,
         "state": states.state(states.facts(gateway, processes, last, now)),
         "rate": last.rate if last.windows else None,
-        "budget": budget_page.worst(budgets),
+        "budget": worst,
         "attainment": _attainment(joint),
-        "burn": joint["burns"][0] if joint and joint["burns"] else None,
+        "burn": worst["saying"] if worst else None,
         "rollout": rollout,
         "tone": None if rollout is None else presenting.tone_of(rollout),
         "stage": None if rollout is None else rollout.document.name_of(rollout.stage),

@@ -84,3 +84,14 @@ def test_the_bar_on_top_speaks_of_traffic_in_trouble_before_any_run(
     assert edge.get_absolute_url() in bar
     assert "live traffic" in bar
     assert str(said["word"]) in bar
+
+
+def test_the_burn_shown_is_that_of_the_alert_that_fires(edge: Gateway) -> None:
+    past(edge, DAY, HOUR, missed=1)
+    past(edge, HOUR, 0)
+    budgets.look(edge, clock(AT))
+    (row,) = fleet.rows(edge.team, clock(AT))
+    assert row["budget"]["state"] == "ticket"
+    assert row["burn"]["long"] != "1 h"
+    assert f"over {row['burn']['long']}" in row["budget"]["because"]
+    assert row["burn"]["factor_text"] in row["budget"]["because"]
