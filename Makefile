@@ -26,7 +26,7 @@ else
 UP_ENV := $(ENV_server)
 endif
 
-# With PYTEST_ARGS one of the two passes may have nothing to run, which pytest calls 5.
+# With PYTEST_ARGS one of the three passes may have nothing to run, which pytest calls 5.
 NOTHING_ASKED := [ $$? -eq 5 -a -n "$(PYTEST_ARGS)" ]
 
 .PHONY: help up test check lint types contracts pytest format lock schema clean
@@ -56,9 +56,11 @@ types: $(ENV_dev)
 contracts: $(ENV_dev)
 	$(BIN)/lint-imports
 
-# What measures real time runs alone; arithmetic and rows before it, one process a core.
+# Arithmetic and rows, one process a core; then what sends load and mostly waits, two at a time;
+# then whole set-ups, with nothing beside them.
 pytest: $(ENV_dev)
-	$(BIN)/pytest -m "not alone" -n 2 --dist loadgroup $(PYTEST_ARGS) || $(NOTHING_ASKED)
+	$(BIN)/pytest -m "not alone and not realtime" -n 2 --dist loadgroup $(PYTEST_ARGS) || $(NOTHING_ASKED)
+	$(BIN)/pytest -m realtime -n 2 --dist loadgroup $(PYTEST_ARGS) || $(NOTHING_ASKED)
 	$(BIN)/pytest -m alone $(PYTEST_ARGS) || $(NOTHING_ASKED)
 
 format: $(ENV_dev)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import yaml
@@ -50,7 +51,9 @@ def parse_yaml(text: str) -> Any:
     if size > MAX_BYTES:
         raise DocumentError([Problem("", f"{size} bytes", f"must not exceed {MAX_BYTES} bytes")])
     try:
-        value = yaml.load(text, _StrictLoader)  # noqa: S506 - a SafeLoader, only stricter
+        value = _json(text)
+        if value is None:
+            value = yaml.load(text, _StrictLoader)  # noqa: S506 - a SafeLoader, only stricter
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         where = f" in line {mark.line + 1}, column {mark.column + 1}" if mark else ""
@@ -62,6 +65,35 @@ def parse_yaml(text: str) -> Any:
     if problems := list(not_text(value)):
         raise DocumentError(problems)
     return value
+
+
+def _json(text: str) -> Any:
+    """What a JSON text holds: PyYAML reads no tab, no ``2e1`` and no pair of surrogates, which JSON
+    has. None where it is none, or holds what YAML's reader refuses and names."""
+    bare = text.removeprefix("\ufeff").strip()
+    if bare[:1] not in ("{", "["):
+        return None
+    try:
+        value = json.loads(bare, object_pairs_hook=_once, parse_constant=_refused)
+    except (ValueError, RecursionError):
+        return None
+    return None if _deeper(value, MAX_DEPTH) else value
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key stands twice")
+    return found
+
+
+def _refused(word: str) -> None:
+    raise ValueError(word)
+
+
+def _deeper(value: Any, levels: int) -> bool:
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return levels <= 0 or any(_deeper(one, levels - 1) for one in inside)
 
 
 def to_yaml(document: Any) -> str:

@@ -24,17 +24,18 @@ class Proxy:
         def fault(message: str, shown: str = text) -> DocumentError:
             return DocumentError([Problem("proxy", shown, message)])
 
+        if "@" in text:  # whatever else is wrong with it, it is not to be repeated
+            message = "must be http://host:port without a credential: none is spoken to a proxy"
+            raise fault(message, "(hidden)")
         try:
             parts = urlsplit(text.strip())
             host, port = parts.hostname, parts.port
         except ValueError as error:
             raise fault(f"must be http://host:port: {error}") from None
-        if parts.username is not None or parts.password is not None:
-            raise fault(
-                "must not hold a credential: only proxies without one are spoken", "(hidden)"
-            )
         if parts.scheme != "http" or not host:
             raise fault("must be http://host:port; a proxy behind TLS or SOCKS is not spoken")
+        if port == 0 or not host.isascii() or not host.isprintable() or " " in host:
+            raise fault("must be http://host:port, with a host's name and a port from 1")
         if parts.path.strip("/") or parts.query or parts.fragment:
             raise fault("must be http://host:port without a path")
         return cls(host, _DEFAULT_PORT if port is None else port)

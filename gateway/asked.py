@@ -57,10 +57,16 @@ class Lengths:
         rate = self._tokens / self._bytes if self._bytes else _ASSUMED
         return max(1, round(size * rate))
 
-    def heard(self, size: int, prompt_tokens: int | None, ttft: float | None, now: float) -> None:
-        """What an engine said of one, and how long its first token took."""
-        if ttft is not None:
-            self._first.heard(self.tokens(size), ttft, now)
+    def first_token(self, size: int, ttft: float, now: float) -> None:
+        """The first token of one has come now, so many seconds after it was sent.
+
+        Told as it comes: an answer may go on for minutes, in which nothing would be heard of an
+        engine that begins one answer after another.
+        """
+        self._first.heard(self.tokens(size), ttft, now)
+
+    def counted(self, size: int, prompt_tokens: int | None) -> None:
+        """What an engine said of one's length."""
         if prompt_tokens and size:
             self._n = min(_MEMORY, self._n + 1.0)
             self._bytes += (size - self._bytes) / self._n

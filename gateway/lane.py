@@ -172,6 +172,7 @@ class Lane:
             message = f"No slot came free within {self.rules.ttl_s:g} s."
             raise self._contended("queue_timeout", message, tenant) from None
         finally:
+            self._pump()  # a turn given back unused may be for those who wait in the room
             self._drain.waiting(self._clock(), self.waiting)
 
     def first_token(self, turn: Turn, ttft: float) -> None:
@@ -240,6 +241,7 @@ class Lane:
         """Another list of engines, another bound; engines that stay keep their connections."""
         self.rules = rules
         self._queue.room.caps = caps_of(rules)
+        self._pump()
         known = {engine.config: engine for engine in self.engines}
         self.engines = [
             known.pop(endpoint) if endpoint in known else Engine(endpoint, self._means)

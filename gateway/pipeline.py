@@ -218,15 +218,19 @@ class Pipeline:
         if times.admitted_at is None:
             times.admitted_at = self._clock()
         flight.headers = _said(call.place, depth, times.admitted_at - times.intended_at)
-        flight.on_first = lambda ttft: lane.first_token(turn, ttft)
+        size = len(flight.exchange.request.body)
+
+        def on_first(ttft: float) -> None:
+            lane.lengths.first_token(size, ttft, self._clock())
+            lane.first_token(turn, ttft)
+
+        flight.on_first = on_first
         leaving = Leaving(OutcomeKind.CANCELLED)
         try:
             ending = await self._upstream(flight, lane)
             sample = flight.sample(call.index, call.tenant, ending)
             leaving = _leaving(sample, turn)
-            size = len(flight.exchange.request.body)
-            now = self._clock()
-            lane.lengths.heard(size, sample.prompt_tokens, sample.service_ttft, now)
+            lane.lengths.counted(size, sample.prompt_tokens)
         finally:
             lane.leave(turn, leaving)
         if ending.outcome is not None and not flight.exchange.begun:

@@ -38,6 +38,8 @@ class Promises:
         self._by_tenant: dict[str, deque[int]] = {}
         self._serial = 0
         self._last = 0.0
+        self._due = 0.0
+        """When the last promise comes due, without its jitter."""
 
     def outstanding(self, now: float) -> int:
         """Promises that still hold."""
@@ -60,11 +62,13 @@ class Promises:
     def refuse(self, now: float, tenant: str, *, rate: float, latency: float) -> float:
         """Seconds after which to come back. Beyond the longest wait, no place is kept."""
         turn = max(self._last, now) + 1.0 / rate
-        wait = max(turn + latency - now, SHORTEST)
+        # Behind everyone promised before, though a service that was thought long has proved short.
+        due = max(turn + latency, self._due + 1.0 / rate)
+        wait = max(due - now, SHORTEST)
         told = wait + float(self._rng.random()) * min(JITTER * wait, MOST_JITTER)
         if told > LONGEST:
             return LONGEST + float(self._rng.random()) * MOST_JITTER
-        self._last = turn
+        self._last, self._due = turn, due
         self._serial += 1
         kept = now + wait + MOST_JITTER + GRACE
         if self._open:

@@ -12,9 +12,7 @@ from measurement.objectives import METRICS, Objective
 from measurement.outcome import Outcome
 from measurement.sample import Sample
 from measurement.slo_parts import Band, Metadata, Override, table_of
-from measurement.slo_reader import API_VERSION, KIND, read
-
-SECONDS = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0, "w": 604_800.0}
+from measurement.slo_reader import API_VERSION, KIND, SECONDS, read
 
 
 @dataclass(frozen=True, slots=True)

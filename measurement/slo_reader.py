@@ -30,6 +30,11 @@ class _Head:
     spec: object = parameter()
 
 
+SECONDS = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0, "w": 604_800.0}
+LONGEST_S = 366 * SECONDS["d"]
+"""Counts are kept for two windows: a budget over centuries is a slip of the hand."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Spec:
     """The spec's fields, as they are given."""
@@ -59,8 +64,8 @@ def read(given: object) -> dict[str, Any]:
     metrics = tuple(metric for metric in about if metric != "error")
     bands = _collect(problems, _bands, spec.bands, metrics, path="spec.bands") or ()
     tenants = _collect(problems, _tenants, spec.tenants, metrics) or {}
-    if not re.fullmatch(r"[1-9]\d*[smhdw]", spec.window):
-        wanted = "must be a whole number and one of s, m, h, d, w, as 28d"
+    if (period := period_of(spec.window)) is None or period > LONGEST_S:
+        wanted = "must be a whole number and one of s, m, h, d, w, as 28d; at most 366d"
         problems.append(Problem("spec.window", spec.window, wanted))
     if problems:
         raise DocumentError(problems)
@@ -72,6 +77,13 @@ def read(given: object) -> dict[str, Any]:
         "bands": bands,
         "tenants": tenants,
     }
+
+
+def period_of(window: str) -> float | None:
+    """Seconds of a span such as ``28d``; None where it is none."""
+    if not re.fullmatch(r"[1-9][0-9]*[smhdw]", window):
+        return None
+    return float(window[:-1]) * SECONDS[window[-1]]
 
 
 def _collect(problems: list[Problem], parser: Any, *args: Any, **kwargs: Any) -> Any:

@@ -19,9 +19,10 @@ settings.register_profile("thorough", deadline=None, max_examples=1_000)
 settings.load_profile("usual")
 
 HERE = Path(__file__).parent
-ALONE = (
+ALONE = ("end_to_end", "loadtest/ab/test_over_http.py")
+"""Whole set-ups, and what judges its own times for a minute: nothing may run beside them."""
+REALTIME = (
     "controlplane/runs/test_supervisor.py",
-    "end_to_end",
     "engines/test_connections.py",
     "engines/test_streams_in_time.py",
     "engines/transport",
@@ -32,36 +33,44 @@ ALONE = (
     "headway/test_family.py",
     "headway/test_run.py",
     "headway/test_sweep.py",
-    "loadtest/ab/test_over_http.py",
     "loadtest/test_crew.py",
     "loadtest/test_worker.py",
     "simulator/test_realtime.py",
     "simulator/test_server.py",
     "simulator/test_server_faults.py",
 )
-"""Tests whose own load, or whose deadlines, a busy neighbour would spoil."""
+"""Tests that send load or hold deadlines, and mostly wait: two at a time, no arithmetic beside."""
+PASSES = {"alone": ALONE, "realtime": REALTIME}
+REST = "not alone and not realtime"
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """A pass of `make test` doesn't import what the other one runs: that takes 10 s of each."""
-    wanted = {"alone": True, "not alone": False}.get(config.option.markexpr)
-    if wanted is None or not collection_path.name.startswith("test_"):
+    """A pass of `make test` doesn't import what another one runs: that takes 10 s of each."""
+    wanted = config.option.markexpr
+    if wanted not in (*PASSES, REST) or not collection_path.name.startswith("test_"):
         return None
-    return True if alone(collection_path) is not wanted else None
+    return True if (pass_of(collection_path) or REST) != wanted else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what `make test` runs with nothing beside it; a file's tests stay in one process."""
+    """Mark each test with the pass it belongs to; a file's tests stay in one process."""
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.xdist_group(str(item.path.relative_to(HERE))))
-            if alone(item.path):
-                item.add_marker("alone")
+            if name := pass_of(item.path):
+                item.add_marker(name)
 
 
-def alone(path: Path) -> bool:
-    """Whether the list says so of this file."""
-    return any(path.is_relative_to(HERE / each) for each in ALONE)
+def pass_of(path: Path) -> str | None:
+    """Which list names this file; None for what runs on every core."""
+    return next(
+        (
+            name
+            for name, places in PASSES.items()
+            if any(path.is_relative_to(HERE / each) for each in places)
+        ),
+        None,
+    )
 
 
 @pytest.fixture(scope="session")

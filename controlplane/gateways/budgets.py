@@ -14,7 +14,7 @@ from controlplane.audit import services as audit
 from controlplane.gateways import counting
 from controlplane.gateways.counting import Stretch
 from controlplane.gateways.models import Gateway, GatewayBudget
-from measurement.burn_rate import Budget, Counts, Course, Standing, standing
+from measurement.burn_rate import LEAST_MISSED, Budget, Counts, Course, Standing, standing
 from measurement.slo import Slo
 
 EVERY = timedelta(seconds=10)
@@ -78,6 +78,19 @@ def look(gateway: Gateway, now: datetime) -> None:
     for gone in known.values():
         _tell(gateway, gone, gone.state, "none")
         gone.delete()
+
+
+def spent(gateway: Gateway) -> GatewayBudget | None:
+    """A budget of it that is spent, as it was last looked at; a few misses of a young one aren't
+    enough to say so."""
+    slo = gateway.slo_version
+    rows = GatewayBudget.objects.filter(gateway=gateway, slo=slo.sha256 if slo else "")
+    return next((row for row in rows if _spent(row.data["budget"])), None)
+
+
+def _spent(budget: dict[str, Any]) -> bool:
+    left = budget["left"]
+    return left is not None and left <= 0 and budget["missed"] >= LEAST_MISSED
 
 
 def _judged(one: Held, found: Sequence[Stretch], at: float, period: float) -> dict[str, Any]:

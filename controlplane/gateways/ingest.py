@@ -54,7 +54,7 @@ def store(
         stream.acknowledged, stream.heard_at = batch.sequence, now
         stream.save(update_fields=["acknowledged", "heard_at"])
         row.seq += 1
-        _hear(row, batch)
+        _hear(row, batch, now)
         _process(row, batch, now)
         fold(row, batch, windows)
         _gauges(row, batch)
@@ -94,14 +94,21 @@ def _keep(rows: Any, most: int) -> None:
         rows.filter(pk__lte=edge).delete()
 
 
-def _hear(gateway: Gateway, batch: Batch) -> None:
-    """A batch tells of all the time since the process's last one, unless that was long ago."""
-    index = int(batch.at) // STEP
+def _hear(gateway: Gateway, batch: Batch, now: datetime) -> None:
+    """A batch tells of all the time since the process's last one, unless that was long ago.
+
+    A process whose clock is ahead tells of no time to come: it would silence all the others until
+    then.
+    """
+    present = int(now.timestamp()) // STEP
+    index = min(int(batch.at) // STEP, present)
     last = GatewayProcess.objects.filter(gateway=gateway, boot=batch.boot).first()
-    near = last is not None and batch.at - last.at <= SPOKEN_WITHIN
-    first = int(last.at) // STEP + 1 if last is not None and near else index
-    counting.hear(gateway, max(first, gateway.heard_index + 1), index)
-    gateway.heard_index = max(gateway.heard_index, index)
+    first = index
+    if last is not None and batch.at - last.at <= SPOKEN_WITHIN:
+        first = min(int(min(last.at, last.heard_at.timestamp())) // STEP + 1, index + 1)
+    known = gateway.heard_index if gateway.heard_index <= present else 0
+    counting.hear(gateway, max(first, known + 1), index)
+    gateway.heard_index = max(known, index)
 
 
 def _process(gateway: Gateway, batch: Batch, now: datetime) -> None:

@@ -12,7 +12,9 @@ from datetime import datetime
 from django.db import OperationalError, transaction
 from django.utils import timezone
 
+from controlplane.gateways import budgets
 from controlplane.gateways.changing import Moved
+from controlplane.gateways.models import GatewayBudget
 from controlplane.rollouts import approving, machine
 from controlplane.rollouts.machine import Finding, Phase
 from controlplane.rollouts.models import FreezeWindow, Rollout, StageRun
@@ -24,6 +26,9 @@ from controlplane.rollouts.stages.silence import AWAY
 from documents.problem import DocumentError, Problem
 
 log = logging.getLogger(__name__)
+
+ACTING = ("canary", "full")
+"""Stages in which the candidate serves."""
 
 
 def tick(now: datetime | None = None) -> int:
@@ -89,7 +94,7 @@ def _news(run: StageRun, found: Found) -> bool:
 
 def _guarded(rollout: Rollout, now: datetime) -> bool:
     """Harm of what serves its share, or all, while no runner looks at it."""
-    acting = rollout.stage_runs.filter(kind__in=("canary", "full"))
+    acting = rollout.stage_runs.filter(kind__in=ACTING)
     run = acting.order_by("index", "attempt").last()
     if run is None or (rollout.phase == Phase.RUNNING and run.index == rollout.stage):
         return False
@@ -98,7 +103,7 @@ def _guarded(rollout: Rollout, now: datetime) -> bool:
 
 
 def _begin(rollout: Rollout, now: datetime) -> bool:
-    """The next stage, if its approvals hold at this very moment and nothing is frozen."""
+    """The next stage, if its approvals hold at this very moment and nothing stops it."""
     if not _may_begin(rollout, now):
         return False
     name = rollout.document.name_of(rollout.stage)
@@ -126,7 +131,8 @@ def _may_begin(rollout: Rollout, now: datetime) -> bool:
 
 
 def _tick_of(rollout: Rollout, now: datetime) -> machine.Tick:
-    return machine.Tick(len(approving.holding(rollout, now)), frozen=bool(freeze(rollout, now)))
+    stopped = bool(freeze(rollout, now) or spent(rollout))
+    return machine.Tick(len(approving.holding(rollout, now)), frozen=stopped)
 
 
 def freeze(rollout: Rollout, now: datetime) -> FreezeWindow | None:
@@ -134,6 +140,14 @@ def freeze(rollout: Rollout, now: datetime) -> FreezeWindow | None:
     if not rollout.plan["spec"]["respect_freezes"]:
         return None
     return FreezeWindow.objects.for_team(rollout.team).open_at(now).first()
+
+
+def spent(rollout: Rollout) -> GatewayBudget | None:
+    """The error budget that leaves no room for a stage that acts on traffic, as the next would."""
+    acts = rollout.document.stages[rollout.stage].kind in ACTING
+    if not acts or not rollout.plan["spec"]["respect_freezes"]:
+        return None
+    return budgets.spent(rollout.gateway)
 
 
 def out_of_step(rollout: Rollout) -> str:

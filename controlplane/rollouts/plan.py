@@ -52,7 +52,8 @@ class RolloutPlan:
         help="what may go wrong: a false harm of the whole rollout, a false pass of a stage",
     )
     respect_freezes: bool = parameter(
-        default=True, help="whether freeze windows stop its promotions; never its rollback"
+        default=True,
+        help="whether freeze windows and spent budgets stop its promotions; never its rollback",
     )
 
     def __post_init__(self) -> None:

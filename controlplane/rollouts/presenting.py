@@ -8,8 +8,9 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from controlplane.gateways import budget_page
 from controlplane.rollouts import approving
-from controlplane.rollouts.advancing import freeze
+from controlplane.rollouts.advancing import freeze, spent
 from controlplane.rollouts.deciding import rare_of
 from controlplane.rollouts.machine import Phase
 from controlplane.rollouts.models import Rollout, StageRun
@@ -17,6 +18,7 @@ from controlplane.rollouts.moving import run_of
 from controlplane.rollouts.stage_documents import CanaryStage, ShadowStage, Stage, deadline_s
 from controlplane.rollouts.tables import FINDINGS
 from controlplane.teams.rights import Actor, Right
+from measurement.slo import Slo
 
 TONES = {
     Phase.DRAFT: "none",
@@ -73,7 +75,7 @@ def _state(rollout: Rollout, name: str) -> str:
 
 
 def _waits_for(rollout: Rollout, now: datetime) -> str:
-    """What the next stage waits for: approvals first, then a freeze."""
+    """What the next stage waits for: approvals first, then a freeze or a spent budget."""
     name = rollout.document.name_of(rollout.stage)
     needed = rollout.standing.needed[rollout.stage]
     missing = needed - len(approving.holding(rollout, now))
@@ -88,6 +90,14 @@ def _waits_for(rollout: Rollout, now: datetime) -> str:
         said = _("%(stage)s waits until %(until)s UTC, when the freeze ends: %(reason)s.")
         until = f"{window.ends_at:%Y-%m-%d %H:%M}"
         return said % {"stage": name, "until": until, "reason": window.reason}
+    if budget := spent(rollout):
+        said = _(
+            "%(stage)s waits, as an error budget of %(gateway)s is spent: %(budget)s. "
+            "Rollbacks never wait."
+        )
+        slo = rollout.gateway.slo_version
+        title = budget_page.title(budget, Slo.parse(slo.document) if slo else None)
+        return said % {"stage": name, "gateway": rollout.gateway.name, "budget": title}
     return _("%(stage)s begins at the next look.") % {"stage": name}
 
 

@@ -18,6 +18,7 @@ from schedulers.admission.base import (
     shed,
 )
 from schedulers.bucket import Bucket
+from schedulers.concurrency.base import OutcomeKind
 from schedulers.decision import Reason
 from schedulers.law import Fault, Standing
 from schedulers.request import Request
@@ -41,8 +42,9 @@ class TokenBucket(Unmoved):
 
     Charging after the fact lets every concurrent request through first (envoyproxy/ai-gateway
     #2394, BerriAI/litellm#5783), so the estimate is reserved at once; what was not used comes back
-    when the request ends, and what was used beyond it is owed. A cost above the burst needs a full
-    bucket and leaves a debt: it is served, never skipped for ever.
+    when the request ends (all of it where the engine refused), and what was used beyond it is owed.
+    A cost above the burst needs a full bucket and leaves a debt: it is served, never skipped for
+    ever.
     """
 
     name: ClassVar[str] = "token_bucket"
@@ -125,7 +127,7 @@ class TokenBucket(Unmoved):
         rate, burst = self.rate * request.weight, self.burst * request.weight
         bucket = state.buckets.get(request.tenant, Bucket(burst)).refilled(now, rate, burst)
         outputs = state.outputs
-        used = over.reservation.tokens
+        used = 0.0 if over.kind is OutcomeKind.REJECTED else over.reservation.tokens
         if over.output_tokens is not None and over.output_tokens >= 0:
             prompt = request.prompt_tokens if over.prompt_tokens is None else over.prompt_tokens
             used = self._cost(max(0, prompt), over.output_tokens)

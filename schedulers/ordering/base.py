@@ -40,6 +40,13 @@ class Backlog:
             frozenset(one.request.tier for one in queue),
         )
 
+    def plus(self, one: Waiting) -> Backlog:
+        """With one more; itself where that changes nothing."""
+        tenant, tier = one.request.tenant, one.request.tier
+        if tenant in self.tenants and tier in self.tiers:
+            return self
+        return Backlog(self.tenants | {tenant}, self.tiers | {tier})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:

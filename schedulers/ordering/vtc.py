@@ -67,9 +67,9 @@ class Vtc(Memoryless):
 
     def arrived(self, state: Counters, one: Waiting, others: Backlog, now: float) -> Counters:
         tenant = one.request.tenant
-        active = [state.spent.get(who, 0.0) for who in others.tenants - {tenant}]
-        if tenant in others.tenants or not active:
+        if tenant in others.tenants or not others.tenants:
             return state
+        active = [state.spent.get(who, 0.0) for who in others.tenants]
         lifted = max(state.spent.get(tenant, 0.0), min(active))
         return Counters({**state.spent, tenant: lifted}, state.credit)
 

@@ -28,6 +28,11 @@ class Leaving:
         self._fade(now)
         self._count += 1.0
 
+    def stayed(self, now: float) -> None:
+        """The last that left did not go after all."""
+        self._fade(now)
+        self._count = max(0.0, self._count - 1.0)
+
     def rate(self, now: float) -> float | None:
         """Departures a second; None where too few have left to tell."""
         self._fade(now)

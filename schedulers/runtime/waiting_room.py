@@ -6,7 +6,7 @@ A virtual host and an async one hold the same two laws to the same rules with it
 from __future__ import annotations
 
 import math
-from collections import Counter, OrderedDict
+from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -83,6 +83,13 @@ class WaitingRoom:
         self._bands = Counter[int]()
         self._leaving = Leaving()
         self._held_until = math.inf
+        self._others: Backlog | None = None
+        """Who waits, as long as no tenant comes or goes."""
+        self._lost: deque[Waiting] = deque()
+        self._lost_at = -math.inf
+        """The hopeless of one moment, found together and sent away one by one."""
+        self._before: tuple[Any, Any] = (self.admitting, self.order)
+        """Both laws' states before the last one was taken, for it may not go after all."""
 
     def __len__(self) -> int:
         return self._bands.total()
@@ -103,9 +110,7 @@ class WaitingRoom:
             self._remove(newest)
             gone.append(self._sent(newest, Reason.DISPLACED, now))
         self.order = self.ordering.arrived(self.order, one, self._backlog(), now)
-        flow = self._flows.setdefault((band, one.request.tenant), OrderedDict())
-        flow[one.request.serial] = one
-        self._bands[band] += 1
+        self._put(one)
         return gone
 
     def leave(self, one: Waiting) -> bool:
@@ -121,9 +126,7 @@ class WaitingRoom:
         gone = []
         for (band, _), flow in list(self._flows.items()):
             ttl = self.caps.ttl_s(band)
-            for one in list(flow.values()):
-                if now - one.request.arrived_at < ttl:
-                    break
+            while flow and now - (one := next(iter(flow.values()))).request.arrived_at >= ttl:
                 self._remove(one)
                 gone.append(self._sent(one, Reason.EXPIRED, now))
         return gone
@@ -137,15 +140,18 @@ class WaitingRoom:
         self._held_until = math.inf
         closed, broke = 3, set[str]()
         while True:
+            lost = self._hopeless(now)
+            if lost is not None:
+                return self._sent(lost, Reason.HOPELESS, now)
             queue = list(self._candidates(closed, broke))
             choice = choose(self.ordering, self.order, queue, now)
             if choice.drop:
-                lost = queue[choice.drop[0]]
-                self._remove(lost)
-                return self._sent(lost, Reason.HOPELESS, now)
+                self._lost, self._lost_at = deque(queue[at] for at in choice.drop), now
+                continue
             if choice.index is None:
                 return None
             one = queue[choice.index]
+            self._before = (self.admitting, self.order)
             self.admitting, answer = self.admission.offer(self.admitting, one.request, seen, now)
             if answer.action is Action.HOLD:
                 self._held_until = min(self._held_until, answer.until)
@@ -162,12 +168,16 @@ class WaitingRoom:
             return Admitted(one, answer.reservation, now, answer.reason, self.version)
 
     def back(self, went: Admitted, now: float) -> None:
-        """It could not go after all: it waits again, at the head of its tenant's."""
-        self._freed(went, now, prefilled=False)
-        flow = self._flows.setdefault((went.request.band, went.request.tenant), OrderedDict())
-        flow[went.request.serial] = went.one
-        flow.move_to_end(went.request.serial, last=False)
-        self._bands[went.request.band] += 1
+        """The last that ``next`` took could not go after all: it waits again, where it was.
+
+        It was never sent, so neither law is to have charged anybody for it.
+        """
+        self.admitting, self.order = self._before
+        self._leaving.stayed(now)
+        flow = self._put(went.one)
+        if any(serial > went.request.serial for serial in flow):
+            for serial in sorted(flow):  # heads are the oldest, by which times to live end
+                flow.move_to_end(serial)
 
     def prefilled(self, went: Admitted, now: float) -> None:
         """Its first token has come."""
@@ -201,10 +211,13 @@ class WaitingRoom:
         self.admitting = admission.start() if kept is None else kept.admitting
         self.order = ordering.start() if kept is None else kept.order
         self._held_until = -math.inf
+        self._lost.clear()
         here = [one for flow in self._flows.values() for one in flow.values()]
         here.sort(key=lambda one: one.request.serial)
-        for place, one in enumerate(here):
-            self.order = self.ordering.arrived(self.order, one, Backlog.of(here[:place]), now)
+        others = Backlog()
+        for one in here:
+            self.order = self.ordering.arrived(self.order, one, others, now)
+            others = others.plus(one)
 
     def forget(self, *, but: frozenset[str]) -> None:
         """Drop the states of versions that no configuration names any more."""
@@ -233,6 +246,15 @@ class WaitingRoom:
         elif (kept := self._kept.get(went.version)) is not None:
             kept.admitting = kept.admission.ended(kept.admitting, over, now)
 
+    def _hopeless(self, now: float) -> Waiting | None:
+        """One of those found at this moment; others are looked for once they are gone."""
+        while self._lost and self._lost_at == now:
+            one = self._lost.popleft()
+            if self.leave(one):
+                return one
+        self._lost.clear()
+        return None
+
     def _candidates(self, closed: int, broke: set[str]) -> Iterator[Waiting]:
         for (band, tenant), flow in self._flows.items():
             if band >= closed or tenant in broke:
@@ -254,17 +276,29 @@ class WaitingRoom:
             return max(tails, key=lambda one: one.request.serial)
         return None
 
+    def _put(self, one: Waiting) -> OrderedDict[int, Waiting]:
+        key = (one.request.band, one.request.tenant)
+        if key not in self._flows:
+            self._flows[key] = OrderedDict()
+            self._others = None
+        self._flows[key][one.request.serial] = one
+        self._bands[key[0]] += 1
+        return self._flows[key]
+
     def _remove(self, one: Waiting) -> None:
         key = (one.request.band, one.request.tenant)
         flow = self._flows[key]
         del flow[one.request.serial]
         if not flow:
             del self._flows[key]
+            self._others = None
         self._bands[key[0]] -= 1
 
     def _backlog(self) -> Backlog:
-        heads = [next(iter(flow.values())) for flow in self._flows.values() if flow]
-        return Backlog.of(heads)
+        if self._others is None:
+            heads = [next(iter(flow.values())) for flow in self._flows.values()]
+            self._others = Backlog.of(heads)
+        return self._others
 
     def _sent(self, one: Waiting, reason: Reason, now: float, wait: float | None = None) -> Sent:
         """With the law's own time to come back where it knows one, spread by half to each side."""
@@ -272,7 +306,7 @@ class WaitingRoom:
         if wait is None:
             told = self._leaving.come_back(now, ahead, self._draw(), self.caps.retry_after_cap_s)
         else:
-            told = wait * (1.0 + 0.5 * self._draw())
+            told = min(wait, self.caps.retry_after_cap_s / 1.5) * (1.0 + 0.5 * self._draw())
         return Sent(one, reason, told)
 
 

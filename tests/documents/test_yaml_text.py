@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from typing import Any
 
 import pytest
@@ -51,4 +52,46 @@ def test_a_text_that_cannot_be_trusted_is_refused(text: str, said: str) -> None:
 @given(st.text(max_size=200))
 def test_any_text_is_read_or_refused_and_never_anything_else(text: str) -> None:
     with contextlib.suppress(DocumentError):
+        parse_yaml(text)
+
+
+@given(
+    st.dictionaries(
+        st.text(),
+        st.recursive(
+            st.none()
+            | st.booleans()
+            | st.integers(-(2**63), 2**63)
+            | st.floats(allow_nan=False, allow_infinity=False)
+            | st.text(),
+            lambda inner: (
+                st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3)
+            ),
+            max_leaves=8,
+        ),
+        max_size=4,
+    ),
+    st.sampled_from([None, 2, "\t"]),
+    st.booleans(),
+)
+def test_json_is_read_as_json_has_it(value: Any, indent: Any, ascii_only: bool) -> None:
+    """Tabs, numbers with an exponent and pairs of surrogates are JSON, and no YAML to PyYAML."""
+    text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
+    assert parse_yaml(text) == value
+
+
+def test_a_number_with_an_exponent_is_a_number_in_json() -> None:
+    assert parse_yaml('\ufeff{"rate":\t2e1}') == {"rate": 20.0}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"a": 1, "b": {"c": 1, "c": 2}}', "stands twice"),
+        ('{"a": ' + 30 * "[" + 30 * "]" + "}", "nested more than"),
+        ('{"a": "\\ud800"}', "no text"),
+    ],
+)
+def test_what_yaml_refuses_is_refused_in_json_too(text: str, said: str) -> None:
+    with pytest.raises(DocumentError, match=said):
         parse_yaml(text)

@@ -25,7 +25,7 @@ from schedulers.signals import Signals
 from simulator.virtual_time import run
 from tests.engines.raw_server import Asked, RawServer, Wire, head, page, replying
 from tests.gateway.serving import AUTH, CHAT, config, gateway, slo
-from tests.gateway.test_disconnect import Leaver, prefill
+from tests.gateway.test_disconnect import Leaver, decode, prefill
 from tests.gateway.waiting import within
 from tests.loadtest.simulation.policies import policy as document
 from tests.simulator.serving import connected
@@ -222,6 +222,42 @@ def test_policies_with_and_without_ranks_take_over_from_each_other_and_lose_nobo
     assert reserved == 0, "what was reserved under a law went back to it while another decided"
 
 
+def test_whoever_leaves_with_its_turn_in_hand_passes_it_on_across_a_swap_of_laws() -> None:
+    """Waiting under the old law, granted and gone in one moment: the room must hear of it."""
+
+    async def main() -> tuple[float, list[str]]:
+        lane = lane_of(laws(concurrency=FULL))
+        done: list[str] = []
+        turn = await lane.enter("first")
+        leaver = asyncio.ensure_future(call(lane, "leaver", "normal", done))
+        await asyncio.sleep(0)
+        lane.adopt(laws(concurrency=FULL, ordering={"law": "vtc"}))
+        last = asyncio.ensure_future(call(lane, "last", "normal", done))
+        await asyncio.sleep(0)
+        lane.leave(turn, Leaving(OutcomeKind.OK, 1.0, 1.0))
+        leaver.cancel()
+        await last
+        return asyncio.get_running_loop().time(), done
+
+    assert run(main()) == (1.0, ["last"])
+
+
+def test_a_shorter_time_to_wait_holds_for_those_who_wait_already() -> None:
+    async def main() -> tuple[float, list[str]]:
+        lane = lane_of(laws(concurrency=FULL, ordering={"law": "fcfs"}), ttl_s=60.0)
+        done: list[str] = []
+        turn = await lane.enter("first")
+        waits = asyncio.ensure_future(call(lane, "waits", "normal", done))
+        await asyncio.sleep(1.0)
+        endpoint = EndpointConfig("e", "http://127.0.0.1:1", "m")
+        lane.configure(LaneConfig("p", (endpoint,)), QueueRules(256, 2.0))
+        await waits
+        lane.leave(turn, Leaving(OutcomeKind.OK, 1.0, 1.0))
+        return asyncio.get_running_loop().time(), done
+
+    assert run(main()) == (2.0, ["waits queue_timeout"])
+
+
 def test_lengths_are_told_from_bytes_by_what_engines_said_and_the_bound_from_its_field() -> None:
     lengths, tenant = Lengths(), TenantConfig("acme", "vip", ())
     text = b'{"messages":[{"content":"say \\"max_tokens\\": 7"}],"max_completion_tokens" : 64}'
@@ -230,10 +266,48 @@ def test_lengths_are_told_from_bytes_by_what_engines_said_and_the_bound_from_its
     assert (first.tier, first.max_tokens, first.deadline_at) == ("vip", 64, 10.8)
     assert (first.prompt_tokens, first.service_s) == (round(len(text) / 4), None)
     for _ in range(20):
-        lengths.heard(1000, 100, 0.3, 0.0)
+        lengths.first_token(1000, 0.3, 0.0)
+        lengths.counted(1000, 100)
     assert lengths.request(b"x" * 500, tenant, None, 0.0).prompt_tokens == 50
     assert lengths.request(text, tenant, objectives, 0.0).service_s == pytest.approx(0.3)
     assert lengths.request(b'{"text":"\\"max_tokens\\": 7"}', tenant, None, 0.0).max_tokens is None
+
+
+def test_what_a_first_token_takes_is_foretold_while_any_come_and_fades_once_none_does() -> None:
+    lengths, tenant, objectives = (
+        Lengths(),
+        TenantConfig("acme", "vip", ()),
+        Slo.parse(slo(ttft_ms=800)),
+    )
+
+    def foretold(at: float) -> float | None:
+        return lengths.request(b"x" * 400, tenant, objectives, at).service_s
+
+    assert foretold(0.0) is None
+    for second in range(60):
+        lengths.first_token(400, 4.0, float(second))
+    assert foretold(59.5) == foretold(63.0) == pytest.approx(4.0)
+    assert foretold(65.0) == pytest.approx(2.0), "what stood before the engine is worked off"
+    assert foretold(67.0) == foretold(1e6) == 0.0, "so nobody is hopeless for ever"
+    for second in range(200):
+        lengths.first_token(400, 0.2, 1e6 + second)
+    assert foretold(1e6 + 199) == pytest.approx(0.27, abs=0.1), "an old queue is forgotten"
+
+
+async def test_a_first_token_is_heard_of_when_it_comes_and_not_when_its_answer_ends() -> None:
+    given = {"policies": (laws(concurrency=FULL, ordering={"law": "edf"}),)}
+    async with RawServer(decode) as engine, gateway(config(engine.url, **given)) as server:
+        caller = await Leaver.ask(server)
+        tenant, objectives = TenantConfig("acme", "vip", ()), Slo.parse(slo(ttft_ms=800))
+        (lane,) = server.router.lanes.values()
+
+        def foretold() -> float | None:
+            return lane.lengths.request(b"x", tenant, objectives, server.clock()).service_s
+
+        await within(2, lambda: foretold() is not None)
+        assert not server.served, "its answer goes on"
+        await caller.leave()
+        await within(2, lambda: server.served)
 
 
 def test_equal_engines_are_read_as_one_and_a_silent_one_leaves_nothing_known() -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from engines.egress import EgressRules
@@ -80,6 +80,9 @@ async def _crowd(world: World, arrivals: list[float], tenants: int) -> None:
     gaps=st.lists(st.floats(0.0, 0.5), min_size=1, max_size=120),
     seed=st.integers(0, 1000),
 )
+@example(
+    1, 1, 1.0, 1, [0.0, 0.0, 0.0, 0.0, 0.5, 0.5, 0.0, 0.0, 0.0], 0
+)  # 5 s were thought, 1 it is
 def test_who_comes_back_when_told_is_never_refused_again(
     limit: int, bound: int, service: float, tenants: int, gaps: list[float], seed: int
 ) -> None:

@@ -79,6 +79,8 @@ def test_an_unknown_metric_is_told_with_the_known_ones() -> None:
         ({"target": 1}, "spec.target"),
         ({"target": None}, "spec.target"),
         ({"window": "a month"}, "spec.window"),
+        ({"window": "367d"}, "spec.window"),
+        ({"window": "9" * 400 + "d"}, "spec.window"),
         ({"objectives": []}, "spec.objectives"),
         ({"objectives": {"ttft_ms": 800}}, "spec.objectives"),
         ({"objectives": [TTFT, TTFT]}, "spec.objectives.1.metric"),

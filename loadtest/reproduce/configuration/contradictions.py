@@ -9,6 +9,7 @@ from enum import StrEnum
 from statistics import NormalDist
 from typing import Any
 
+from loadtest.printable import printable
 from loadtest.reproduce.configuration.sections import Configuration
 
 
@@ -41,7 +42,7 @@ class Remark:
             else f"{path} {value}"
             for path, value in self.values
         )
-        return f"{self.kind}: {where}: {self.message}"
+        return printable(f"{self.kind}: {where}: {self.message}")
 
 
 def _is_number(value: object) -> bool:

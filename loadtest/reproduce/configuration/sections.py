@@ -109,7 +109,8 @@ SPELLINGS: Mapping[str, str] = {
     "loadgen.lognormal_sigma": "output_sigma",
 }  # fmt: skip
 _SECTIONS = {"scheduler": Scheduler, "slo": Slo, "admission": Admission, "loadgen": Loadgen}
-_LENGTHS = re.compile(r"\s*lognormal\s*\(\s*([0-9.]+)\s*,\s*([0-9.]+)\s*\)\s*")
+_NUMBER = r"(\d+\.?\d*|\.\d+)"
+_LENGTHS = re.compile(rf"\s*lognormal\s*\(\s*{_NUMBER}\s*,\s*{_NUMBER}\s*\)\s*", re.ASCII)
 _LOGNORMAL = 'a lognormal: {"dist": "lognormal", "mu": 6.0, "sigma": 0.6}'
 T = TypeVar("T")
 

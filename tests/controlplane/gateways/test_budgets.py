@@ -101,6 +101,32 @@ def test_a_window_is_counted_once_and_outlives_itself(edge: Gateway, process: Pr
     assert heard == 4 * MINUTE - 2 * 5 + 5  # from the first batch's window on
 
 
+def test_a_process_whose_clock_is_ahead_silences_no_other(
+    edge: Gateway, process: Process, tmp_path: Path
+) -> None:
+    """One by a day, one by 12 s: time is heard of by ours, and once."""
+    others = [
+        Process(feed.document(edge), tmp_path / f"ahead{by}", AT + by) for by in (DAY, 12, -7)
+    ]
+    for _ in range(30):
+        for one in (*others, process):
+            one.until(one.now + 4)
+            batch, windows = read(one.batch(), gateway=edge.slug)
+            ingest.store(edge, batch, windows, now=clock(process.now))
+            edge.refresh_from_db()
+    heard = GatewayHeard.objects.values_list("start", "seconds", "heard")
+    assert all(row[0] <= process.now and row[2] <= row[1] for row in heard)
+    assert sum(row[2] for row in heard) == pytest.approx(30 * 4, abs=10)
+
+
+def test_a_day_of_silence_through_a_wrong_clock_ends_with_the_next_batch(
+    edge: Gateway, process: Process
+) -> None:
+    Gateway.objects.filter(pk=edge.pk).update(heard_index=int(AT + DAY) // 5)
+    serve(edge, process, 1)
+    assert sum(GatewayHeard.objects.values_list("heard", flat=True)) >= 50
+
+
 def test_what_no_budget_looks_at_any_more_goes(edge: Gateway, process: Process) -> None:
     serve(edge, process, 2)
     ingest.prune(edge, clock(AT + 2 * 28 * DAY - HOUR))

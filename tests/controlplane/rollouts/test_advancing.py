@@ -12,7 +12,8 @@ from controlplane.catalogue.models import PolicyVersion
 from controlplane.catalogue.services import aliases
 from controlplane.comparisons.models import Comparison
 from controlplane.gateways import services as gateways
-from controlplane.rollouts import advancing, services
+from controlplane.gateways.models import GatewayBudget
+from controlplane.rollouts import advancing, presenting, services
 from controlplane.rollouts.machine import Refused
 from controlplane.rollouts.models import FreezeWindow, Rollout
 from controlplane.runs.models import Status
@@ -269,6 +270,38 @@ def test_a_freeze_stops_promotions_and_never_a_rollback(
     assert told(in_canary)["phase"] == "waiting"
     world.go(3600)
     assert told(in_canary)["phase"] == "running"
+
+
+@pytest.mark.parametrize(
+    "case",
+    [("joint", 40, -0.2, False), ("tenant", 10, 0.0, False), ("joint", 40, 0.1, True),
+     ("joint", 9, -3.0, True), ("joint", 0, None, True)],
+)  # fmt: skip
+def test_a_spent_error_budget_stops_what_would_act_on_traffic_and_says_so(
+    world: World,
+    propose: Callable[..., Rollout],
+    operator: Actor,
+    approved: Callable[[Rollout], None],
+    case: tuple[str, int, float | None, bool],
+) -> None:
+    scope, missed, left, begins = case
+    slo = world.gateway.slo_version
+    assert slo is not None
+    world.traffic()
+    rollout = services.start(actor=operator, rollout=propose("canary", "full"))
+    approved(rollout)
+    budget = GatewayBudget.objects.create(
+        gateway=world.gateway, scope=scope, name="acme" if scope == "tenant" else "",
+        slo=slo.sha256, target=0.99, state="page", since=START, at=START, seq=1,
+        data={"budget": {"missed": missed, "left": left}},
+    )  # fmt: skip
+    world.go()
+    assert (told(rollout)["phase"] == "running") is begins
+    said = presenting.bar_of(rollout, world.now)["because"]
+    assert ("error budget of" in said) is not begins
+    budget.delete()
+    world.go()
+    assert told(rollout)["phase"] == "running"
 
 
 def test_shadow_passes_after_its_bake_time_within_margins(

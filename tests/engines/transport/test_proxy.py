@@ -18,7 +18,7 @@ from engines.proxy import Proxy
 from engines.transport.aiohttp_stream import AiohttpTransport
 from engines.transport.httptools_stream import HttptoolsTransport
 from measurement.outcome import Outcome
-from tests.engines.conftest import TRANSPORTS, Ask
+from tests.engines.conftest import QUICK, TRANSPORTS, Ask
 from tests.engines.raw_server import RawServer, replying, stream
 from tests.engines.sayings import HELLO
 from tests.engines.transport.test_tls import certificate, serving
@@ -157,6 +157,25 @@ async def test_a_proxy_that_is_not_there_is_a_failure_to_connect(name: str) -> N
     assert answer.outcome is Outcome.CONNECT
 
 
+async def test_a_proxy_that_says_nothing_is_waited_for_no_longer_than_for_a_connection(
+    name: str,
+) -> None:
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.closing(writer), contextlib.suppress(*_OVER):
+            while await reader.read(4096):
+                pass
+
+    server = await asyncio.start_server(silent, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    rules = replace(EgressRules.loopback(), proxy=Proxy("127.0.0.1", port))
+    transport = TRANSPORTS[name](rules)
+    answer = await Ask(transport)("https://127.0.0.1:29999", replace(QUICK, connect=0.1))
+    await transport.close()
+    server.close()
+
+    assert answer.outcome is Outcome.TIMEOUT_CONNECT
+
+
 async def test_a_proxy_named_by_the_environment_is_not_used(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -192,6 +211,12 @@ async def test_a_name_is_the_proxys_to_resolve(name: str) -> None:
         ("socks5://proxy:1080", "SOCKS"),
         ("proxy:3128", "http://host:port"),
         ("http://user:secret@proxy:3128", "credential"),
+        ("http://user:secret@proxy:99999", "credential"),
+        ("user:secret@proxy:3128", "credential"),
+        ("http://us[er:secret@proxy", "credential"),
+        ("http://user:secret/@proxy", "credential"),
+        ("http://proxy:0", "a port from 1"),
+        ("http://pro xy:80", "a host's name"),
         ("http://proxy:3128/path", "without a path"),
         ("http://proxy:99999", "http://host:port"),
     ],

@@ -146,3 +146,16 @@ def test_lengths_that_are_missing_or_wrong_are_named_once_as_the_author_writes_t
         assert problem.path == "loadgen.output_len"
         assert word in problem.message
         assert '"mu": 6.0' in problem.message
+
+
+@pytest.mark.parametrize("given", ["lognormal(1.2.3, 4)", "lognormal(..., .)", "lognormal(²,1)"])
+def test_a_length_that_is_no_number_is_named_and_not_a_crash(given: str) -> None:
+    text = json.dumps({"loadgen": {"qps": 1, "output_len": given}})
+    with pytest.raises(DocumentError, match="output_len: must be a lognormal"):
+        read(text)
+
+
+def test_a_foreign_file_moves_no_cursor() -> None:
+    said = [str(one) for one in remarks(read(json.dumps(sound() | {"x\x1b[2J": "\x1b]0;t\x07"})))]
+    assert any("not read" in line for line in said)
+    assert not any("\x1b" in line for line in said)

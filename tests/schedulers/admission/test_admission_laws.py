@@ -36,6 +36,9 @@ def test_a_bucket_reserves_at_once_and_gives_back_what_was_not_used() -> None:
     state = it.ended(state, ended(a_request(tenant="a"), first, output_tokens=0), 0.0)
     _, again = it.offer(state, a_request(3, tenant="a", max_tokens=1), None, 0.0)
     assert again.inputs["level"] == pytest.approx(1000.0)
+    state = it.ended(state, ended(a_request(2, tenant="a"), second, kind=OutcomeKind.REJECTED), 0.0)
+    _, again = it.offer(state, a_request(3, tenant="a", max_tokens=1), None, 0.0)
+    assert again.inputs["level"] == pytest.approx(3000.0), "a storm of 429 costs its tenant nothing"
 
 
 def test_what_would_wait_too_long_for_its_tokens_is_shed_with_that_wait() -> None:

@@ -9,7 +9,7 @@ import pytest
 from schedulers.admission.base import Ended
 from schedulers.admission.base import laws as admission
 from schedulers.decision import Reason
-from schedulers.ordering.base import Waiting
+from schedulers.ordering.base import Backlog, Waiting
 from schedulers.ordering.base import laws as ordering
 from schedulers.runtime.caps import Caps
 from schedulers.runtime.leaving import Leaving
@@ -138,3 +138,89 @@ def test_nobody_is_told_less_than_a_second() -> None:
     assert Leaving().come_back(0.0, 0, 0.0, 30.0) >= 1.0
     sent = room(caps=Caps(vip=0)).join(wait(1, tier="vip"), 0.0)
     assert isinstance(sent[0], Sent)
+
+
+@pytest.mark.parametrize(
+    ("take", "order"), [("token_bucket", "vtc"), ("circuit_breaker", "las"), ("saturation", "edf")]
+)
+def test_what_could_not_go_after_all_was_charged_to_nobody(take: str, order: str) -> None:
+    taking: Any = admission.get(take)
+    ranking: Any = ordering.get(order)
+    it = WaitingRoom(taking(), ranking(), Caps(), lambda: 0.5)
+    seen = idle(0.0, kv_tokens=20_000)
+    for serial, tenant in ((1, "a"), (2, "b")):
+        it.join(wait(serial, tenant=tenant), 0.0)
+    before = (it.admitting, it.order)
+    first = it.next(seen, 0.0)
+    assert isinstance(first, Admitted)
+    it.back(first, 0.0)
+    assert (it.admitting, it.order) == before
+    again = it.next(seen, 0.0)
+    assert isinstance(again, Admitted)
+    assert again.request.serial == first.request.serial
+
+
+def test_times_to_live_still_end_in_order_after_one_could_not_go() -> None:
+    """The younger one is due first; put back at the head it would hide that the elder is over."""
+    it = room(order="edf", caps=Caps(normal_ttl_s=5.0))
+    it.join(wait(1, arrived_at=0.0, deadline_at=90.0), 0.0)
+    it.join(wait(2, arrived_at=4.0, deadline_at=80.0), 4.0)
+    first = it.next(None, 4.0)
+    assert isinstance(first, Admitted)
+    assert first.request.serial == 2
+    it.back(first, 4.0)
+    assert it.expires_at() == pytest.approx(5.0)
+    assert [sent.request.serial for sent in it.expired(5.0)] == [1]
+
+
+def test_the_hopeless_of_one_moment_are_found_in_one_look() -> None:
+    """A look for each would hold up everything for half a minute where ten thousand wait."""
+    edf: Any = ordering.get("edf")
+    asked = 0
+
+    class Counting(edf):  # type: ignore[misc]
+        def hopeless(self, one: Waiting, now: float) -> bool:
+            nonlocal asked
+            asked += 1
+            return bool(super().hopeless(one, now))
+
+    always: Any = admission.get("always")
+    it = WaitingRoom(always(), Counting(), Caps(), lambda: 0.5)
+    for serial in range(1, 301):
+        it.join(wait(serial, tenant=f"t{serial % 7}", deadline_at=float(serial % 50 == 0)), 0.0)
+    told = went(it, now=0.5)
+    assert told.count("hopeless") == 294
+    assert asked < 3 * 300
+
+
+@pytest.mark.parametrize("order", ["vtc", "fcfs"])
+def test_a_law_that_takes_over_hears_of_each_that_waits_and_of_those_before_it(order: str) -> None:
+    law: Any = ordering.get(order)
+    heard: list[tuple[int, Backlog]] = []
+
+    class Listening(law):  # type: ignore[misc]
+        def arrived(self, state: Any, one: Waiting, others: Backlog, now: float) -> Any:
+            heard.append((one.request.serial, others))
+            return super().arrived(state, one, others, now)
+
+    it = room(order=order)
+    every = [wait(n, tenant=f"t{n % 3}", tier=("vip", "batch")[n % 2]) for n in range(1, 9)]
+    for one in every:
+        it.join(one, 0.0)
+    it.adopt("next", it.admission, Listening(), 0.0)
+    assert heard == [(n, Backlog.of(every[: n - 1])) for n in range(1, 9)]
+    assert len({id(others) for _, others in heard}) < len(heard), "made anew only where it changes"
+
+
+def test_a_laws_own_time_to_come_back_is_capped_too() -> None:
+    """A tenant that asks for a billion tokens is told half a minute, not a year."""
+    bucket: Any = admission.get("token_bucket")
+    fcfs: Any = ordering.get("fcfs")
+    for draw in (0.0, 0.999):
+        it = WaitingRoom(bucket(estimate="max_tokens"), fcfs(), Caps(), lambda draw=draw: draw)
+        for serial in (1, 2):
+            it.join(wait(serial, max_tokens=999_999_999), 0.0)
+        assert isinstance(it.next(None, 0.0), Admitted)
+        sent = it.next(None, 0.0)
+        assert isinstance(sent, Sent)
+        assert 20.0 <= sent.retry_after_s <= 30.0
