@@ -15,6 +15,8 @@ from controlplane.teams.models import Team
 
 TROUBLE = ("fail", "warn", "inconclusive", "pass", "none")
 """Shapes of a state or a budget, the worst first."""
+URGENT = TROUBLE[:2]
+"""Those that the bar on top speaks of before any run."""
 
 
 def rows(team: Team, now: datetime) -> list[dict[str, Any]]:
@@ -28,18 +30,38 @@ def rows(team: Team, now: datetime) -> list[dict[str, Any]]:
     return sorted(found, key=_badness)
 
 
+def trouble(found: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """What the bar on top says of live traffic: the worst gateway's own trouble or its budget's.
+
+    ``found`` is as from ``rows``; None while no gateway is in trouble, so that a run may speak.
+    """
+    if not found:
+        return None
+    state, budget = found[0]["state"], found[0]["budget"]
+    of_itself = {"outcome": state.outcome, "word": state.word, "because": state.because}
+    spends = {"outcome": budget["tone"]} | budget if budget else of_itself
+    worst = min(of_itself, spends, key=lambda one: TROUBLE.index(one["outcome"]))
+    if worst["outcome"] not in URGENT:
+        return None
+    others = sum(_badness(row)[0] < len(URGENT) for row in found[1:])
+    return {"gateway": found[0]["gateway"], "others": others} | {
+        name: worst[name] for name in ("outcome", "word", "because")
+    }
+
+
 def _row(gateway: Gateway, rollout: Rollout | None, now: datetime) -> dict[str, Any]:
     processes = reading.processes(gateway)
     last = recent(gateway, processes, minutes=1)
     budgets = budget_page.rows(gateway)
     joint = next((one for one in budgets if one["scope"] == "joint"), None)
+    worst = budget_page.worst(budgets)
     return {
         "gateway": gateway,
         "state": states.state(states.facts(gateway, processes, last, now)),
         "rate": last.rate if last.windows else None,
-        "budget": budget_page.worst(budgets),
+        "budget": worst,
         "attainment": _attainment(joint),
-        "burn": joint["burns"][0] if joint and joint["burns"] else None,
+        "burn": worst["saying"] if worst else None,
         "rollout": rollout,
         "tone": None if rollout is None else presenting.tone_of(rollout),
         "stage": None if rollout is None else rollout.document.name_of(rollout.stage),

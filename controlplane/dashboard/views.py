@@ -30,8 +30,10 @@ def home(request: HttpRequest) -> HttpResponse:
     now = [_row(run) for run in running if run.is_live]
     ended = Run.objects.for_team(team).exclude(status__in=LIVE).with_names()[:RECENT]
     steps = first_steps(team)
+    gateways = fleet.rows(team, timezone.now())
     context = {
-        "gateways": fleet.rows(team, timezone.now()),
+        "gateways": gateways,
+        "trouble": fleet.trouble(gateways),
         "may_add": request.actor.may(Right.CATALOGUE_WRITE),
         "endpoints": endpoints(team),
         "now": now,

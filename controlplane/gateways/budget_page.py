@@ -45,6 +45,7 @@ def row(budget: GatewayBudget, slo: Slo | None) -> Row:
     """The numbers as they are, and what is said of them."""
     tone, word = TONES[Standing(budget.state)]
     spent: Mapping[str, Any] = budget.data["budget"]
+    burns, saying = [_burn(alert) for alert in budget.data["alerts"]], budget.data["saying"]
     return {
         **spent,
         "counted_from": _at(spent["since"]),
@@ -66,7 +67,8 @@ def row(budget: GatewayBudget, slo: Slo | None) -> Row:
         "left_text": _percent(spent["left"]),
         "lasts": _lasts(spent),
         "spent": spent["left"] is not None and spent["left"] <= 0,
-        "burns": [_burn(alert) for alert in budget.data["alerts"]],
+        "burns": burns,
+        "saying": None if saying is None else burns[saying],
     }
 
 

@@ -20,6 +20,7 @@ from loadtest import transports
 from loadtest.arrivals.base import processes
 from loadtest.behaviour import Cancellations, Retries
 from loadtest.scenario import Limits, Scenario
+from loadtest.workloads.base import workloads
 from simulator import profile as profiles
 
 AS_GIVEN = ("duration_s", "warm_up_s", "drain_s", "seed")
@@ -38,6 +39,8 @@ OF_AN_ENDPOINT = (*CLIENTS, TRANSPORT, WORKERS, "shadow_version")
 """Fields that say how a load is sent: the engine model is sent nothing."""
 WARM_UP = "warm_up"
 DEFAULT_PROCESS = "poisson"
+OF_SESSIONS = tuple(name for name, kind in workloads.all().items() if hasattr(kind, "session"))
+"""Kinds of workload that ask for closed arrivals, which are not the form's own."""
 REFERENCES = {
     "endpoint": "endpoint",
     "model": "profile",
@@ -223,12 +226,16 @@ class LaunchForm(forms.Form):
         )
 
     def _preselect(self, team: Team) -> None:
-        """The endpoint that was run last, and the newest objectives; a link may say otherwise."""
+        """The endpoint that was run last, the newest objectives, and a workload that goes with
+        the form's open arrivals, so that it opens with a load to draw; a link may say otherwise.
+        """
         measured = Run.objects.for_team(team).exclude(endpoint=None)
         last = measured.values_list("endpoint_id", flat=True).first()
         newest = SloVersion.objects.for_team(team).order_by("-created_at", "-id").first()
         self.fields["endpoint"].initial = last or self.fields["endpoint"].queryset.first()
         self.fields["slo_version"].initial = newest
+        plain = self.fields["workload"].queryset.exclude(document__kind__in=OF_SESSIONS)
+        self.fields["workload"].initial = plain.first()
 
     def clean(self) -> dict[str, Any]:
         """The scenario's faults beside the fields', all at once; no field is told off twice."""

@@ -15,6 +15,7 @@ from typing import Any
 from documents.problem import DocumentError, Problem
 from loadtest import facts, recorder
 from loadtest.scenario import Scenario
+from loadtest.simulation.stand_in import NOWHERE
 from measurement.comparison.paired_replay import Pair, pair
 from measurement.part import Part
 from measurement.sample import Sample
@@ -114,7 +115,14 @@ def _differences(a: Scenario, b: Scenario) -> list[str]:
     found = []
     if a.endpoint != b.endpoint:
         first, second = a.endpoint.base_url, b.endpoint.base_url
-        found.append(f"They asked two endpoints, {first} and {second}, which may differ too.")
+        played = [first, second].count(NOWHERE)
+        found.append(
+            (
+                f"They asked two endpoints, {first} and {second}, which may differ too.",
+                "The engine model played one of them, an endpoint answered the other.",
+                "The engine model played both, not with the same engine profile.",
+            )[played]
+        )
     if (a.slo and a.slo.to_document()) != (b.slo and b.slo.to_document()):
         found.append("They have two SLOs; both are judged by the first one's.")
     if not a.prompt_salt or a.prompt_salt != b.prompt_salt:

@@ -27,7 +27,7 @@ const english = {
   traceSummary: "{parts}; the limit stood between {low} and {high}.",
   traceHeld: "Latest: {reason}, the limit stays at {after}.", traceMoved: "Latest: {reason}, the limit goes from {before} to {after}.",
   traceQuiet: "The limit has not moved; it stands at {limit}.",
-  traceNone: "No decision yet.", traceNoneEnded: "No decision was made.", traceMore: "Changes of the limit: {shown} of {all} decisions; the file has them all.",
+  traceNone: "No decision yet.", traceNoneEnded: "No decision was made.", traceMore: "Those that changed something: {shown} of {all} decisions; the file has them all.",
   noFailures: "Every resolved request was answered.", noTenants: "Nobody was served yet.",
   shortcuts: "Keyboard shortcuts", off: "Single keys are off.", close: "Close",
   keyHelp: "Show this list", keyPause: "Pause or resume live updates", keyLog: "Linear or log latency scale",

@@ -319,3 +319,21 @@ def test_tiles_of_an_invalid_run_are_neutral_and_say_that_they_are_not_judged(
     judged, free = "not judged", "no objective"
     assert said == [judged, free, judged, judged, free, free]
     assert page.locator('#tiles .tile:not([data-v="none"])').count() == 0
+
+
+def test_no_sparkline_lies_under_a_long_number(fake: Fake, open_page: Open, story: Story) -> None:
+    serve(fake, story, seq=1_200, stored=1_200)
+    page = open_page(PATH)
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.locator("#tiles .spark").first.wait_for()
+    gaps = page.evaluate(
+        """() => [...document.querySelectorAll("#tiles .tile:has(.spark)")].map((tile) => {
+          const words = document.createRange();
+          tile.querySelector(".value").firstChild.textContent = "12,345.6";
+          words.selectNodeContents(tile.querySelector(".value"));
+          const spark = tile.querySelector(".spark").getBoundingClientRect();
+          return spark.left - words.getBoundingClientRect().right;
+        })"""
+    )
+    assert gaps
+    assert min(gaps) >= 0

@@ -111,6 +111,7 @@ SPELLINGS: Mapping[str, str] = {
 _SECTIONS = {"scheduler": Scheduler, "slo": Slo, "admission": Admission, "loadgen": Loadgen}
 _NUMBER = r"(\d+\.?\d*|\.\d+)"
 _LENGTHS = re.compile(rf"\s*lognormal\s*\(\s*{_NUMBER}\s*,\s*{_NUMBER}\s*\)\s*", re.ASCII)
+_LOGNORMAL = 'a lognormal: {"dist": "lognormal", "mu": 6.0, "sigma": 0.6}'
 T = TypeVar("T")
 
 
@@ -159,10 +160,14 @@ class _Reader:
             except DocumentError as error:
                 self._problems.extend(error.problems)
                 values[known] = None
-        for info in infos.values():
-            if info.required and info.name not in values:
-                needed = f"is required ({info.unit})" if info.unit else "is required"
-                self._problems.append(Problem(f"{name}.{info.name}", None, needed))
+        missing = [info for info in infos.values() if info.required and info.name not in values]
+        lengths = [info for info in missing if info.name.startswith("output_")]
+        for info in (info for info in missing if info not in lengths):
+            needed = f"is required ({info.unit})" if info.unit else "is required"
+            self._problems.append(Problem(f"{name}.{info.name}", None, needed))
+        told = {at for at in given if SPELLINGS.get(f"{name}.{at}", at) == "output_len"}
+        if lengths and not told:
+            self._problems.append(Problem(f"{name}.output_len", None, f"is required, {_LOGNORMAL}"))
         return cls(**values) if len(self._problems) == before else None
 
     def _flat(self, section: str, given: Mapping[Any, Any]) -> list[tuple[str, str, Any]]:
@@ -195,8 +200,7 @@ class _Reader:
             return [("mu", float(match[1])), ("sigma", float(match[2]))]
         if isinstance(value, list) and len(value) == len(("mu", "sigma")):
             return list(zip(("mu", "sigma"), value, strict=True))
-        wanted = 'must be a lognormal: {"dist": "lognormal", "mu": 6.0, "sigma": 0.6}'
-        self._problems.append(Problem(path, value, wanted))
+        self._problems.append(Problem(path, value, f"must be {_LOGNORMAL}"))
         return []
 
 

@@ -64,3 +64,34 @@ def test_the_first_page_shows_the_fleet_and_says_what_to_do_without_one(
     assert "n 100 in 5 min" in page
     other = page_as(stranger).get("/").content.decode()
     assert edge.get_absolute_url() not in other
+
+
+def test_the_bar_on_top_speaks_of_traffic_in_trouble_before_any_run(
+    edge: Gateway, operator: Actor, page_as: Pages
+) -> None:
+    another(operator, "calm")
+    past(edge, DAY, HOUR)
+    budgets.look(edge, clock(AT))
+    assert fleet.trouble([]) is None
+    assert fleet.trouble(fleet.rows(edge.team, clock(AT))) is None
+    past(edge, HOUR, 0, missed=10)
+    budgets.look(edge, clock(AT))
+    said = fleet.trouble(fleet.rows(edge.team, clock(AT)))
+    assert said is not None
+    assert (said["gateway"], said["outcome"]) == (edge, "fail")
+    page = page_as(operator).get("/").content.decode()
+    bar = page[page.index('id="state"') : page.index("</section>", page.index('id="state"'))]
+    assert edge.get_absolute_url() in bar
+    assert "live traffic" in bar
+    assert str(said["word"]) in bar
+
+
+def test_the_burn_shown_is_that_of_the_alert_that_fires(edge: Gateway) -> None:
+    past(edge, DAY, HOUR, missed=1)
+    past(edge, HOUR, 0)
+    budgets.look(edge, clock(AT))
+    (row,) = fleet.rows(edge.team, clock(AT))
+    assert row["budget"]["state"] == "ticket"
+    assert row["burn"]["long"] != "1 h"
+    assert f"over {row['burn']['long']}" in row["budget"]["because"]
+    assert row["burn"]["factor_text"] in row["budget"]["because"]

@@ -16,7 +16,7 @@ from django.test import Client
 
 from controlplane.catalogue.documents import EndpointDocument
 from controlplane.catalogue.models import Endpoint
-from controlplane.catalogue.services import endpoints, lines
+from controlplane.catalogue.services import endpoints, lines, workloads
 from controlplane.runs import services
 from controlplane.runs.launch import Launch
 from controlplane.runs.models import Run, Status
@@ -112,6 +112,13 @@ def test_the_form_opens_with_the_newest_slo_and_the_endpoint_run_last(
     without = page.get("/runs/new/", {"slo_version": ""}).context["form"]
     assert without["slo_version"].value() == ""
     assert without.fields["slo_version"].empty_label == "No objectives"
+
+
+def test_the_form_opens_with_a_load_that_can_be_drawn(
+    page: Client, actor: Actor, launch: Launch
+) -> None:
+    workloads.create_workload(actor=actor, name="aaa", document={"kind": "agents"})
+    assert page.get("/runs/new/").context["form"]["workload"].value() == launch.workload.pk
 
 
 def test_a_link_may_choose_beforehand(page: Client, launch: Launch) -> None:

@@ -135,6 +135,19 @@ def test_kinds_are_told_worst_first() -> None:
     assert kinds == sorted(kinds, key=list(Kind).index)
 
 
+def test_lengths_that_are_missing_or_wrong_are_named_once_as_the_author_writes_them() -> None:
+    without, wrong = sound(), sound()
+    del without["loadgen"]["output_len"]
+    wrong["loadgen"]["output_len"] = "long"
+    for document, word in ((without, "is required"), (wrong, "must be")):
+        with pytest.raises(DocumentError) as error:
+            read(json.dumps(document))
+        (problem,) = error.value.problems
+        assert problem.path == "loadgen.output_len"
+        assert word in problem.message
+        assert '"mu": 6.0' in problem.message
+
+
 @pytest.mark.parametrize("given", ["lognormal(1.2.3, 4)", "lognormal(..., .)", "lognormal(²,1)"])
 def test_a_length_that_is_no_number_is_named_and_not_a_crash(given: str) -> None:
     text = json.dumps({"loadgen": {"qps": 1, "output_len": given}})
