@@ -95,7 +95,8 @@ async def test_who_waits_too_long_is_429_too() -> None:
         async with connected(server) as client:
             answer = await client.ask("POST", PATH, CHAT, extra=AUTH)
         assert (answer.status, code(answer)) == (429, "queue_timeout")
-        assert float(answer.headers["x-headway-queue-ms"]) >= 100
+        waited = float(answer.headers["x-headway-queue-ms"])
+        assert waited >= 90, "its time to live counts from its arrival, a moment before it queues"
         assert "retry-after" in answer.headers
         await held.reset()
         await within(1, lambda: server.at_rest)
