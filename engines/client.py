@@ -77,7 +77,7 @@ class EngineClient:
         try:
             ending = await self._transport.exchange(exchange)
         finally:
-            call.watch.stop()
+            call.watch.end()
         if ending.outcome is Outcome.TIMEOUT_CONNECT and timeouts.total < timeouts.connect:
             ending = Ending(ending.at, Outcome.TIMEOUT_TOTAL, ending.reason)
         return self._answer(call, ending)

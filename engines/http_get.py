@@ -53,8 +53,7 @@ async def fetch(
     except TimeoutError:
         raise GetFailed(Outcome.TIMEOUT_CONNECT, f"no address within {within:g} s") from None
     page = _Collector(limit)
-    exchange = Exchange(request, page, clock, connect_within=within)
-    page.exchange = exchange
+    exchange = page.exchange = Exchange(request, page, clock, connect_within=within)
     loop = asyncio.get_running_loop()
     reason = f"no answer within {within:g} s"
     timer = loop.call_later(within, exchange.end, Outcome.TIMEOUT_TOTAL, reason)
@@ -62,6 +61,7 @@ async def fetch(
         ending = await transport.exchange(exchange)
     finally:
         timer.cancel()
+        del page.exchange  # each holds the other: both are freed now, without the collector
     if ending.outcome is not None or page.status is None:
         raise GetFailed(ending.outcome or Outcome.INCOMPLETE, ending.reason)
     return Page(ending.at, page.status, page.headers, bytes(page.body))

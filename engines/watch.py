@@ -31,7 +31,9 @@ class Progress(Protocol):
 class Watch:
     """Ends an exchange when one of its time-outs is due."""
 
-    __slots__ = ("_exchange", "_progress", "_started_at", "_stream", "_timeouts", "_timer")
+    __slots__ = (
+        "_exchange", "_over", "_progress", "_started_at", "_stream", "_timeouts", "_timer",
+    )  # fmt: skip
 
     def __init__(
         self, exchange: Exchange, progress: Progress, timeouts: Timeouts, *, stream: bool
@@ -42,6 +44,7 @@ class Watch:
         self._stream = stream
         self._started_at = exchange.clock()
         self._timer: asyncio.TimerHandle | None = None
+        self._over = False
 
     def phase(self) -> None:
         """The call entered a new phase: sent, first token, over.
@@ -49,7 +52,9 @@ class Watch:
         What is over ends here and now: a server that takes its time to close the message behind
         [DONE] must not make the next request of a closed loop late.
         """
-        self.stop()
+        if self._over:
+            return
+        self._stop()
         over_at = self._progress.over_at
         if over_at is not None:
             self._exchange.end(None, at=over_at)
@@ -59,8 +64,14 @@ class Watch:
             delay = max(0.0, due - self._exchange.clock())
             self._timer = asyncio.get_running_loop().call_later(delay, self._fire)
 
-    def stop(self) -> None:
-        """No more of it."""
+    def end(self) -> None:
+        """The call is over. Call and watch hold each other: let go, so that both are freed now,
+        and not by the garbage collector, which would stop every stream to look for them."""
+        self._stop()
+        self._over = True
+        del self._progress, self._exchange
+
+    def _stop(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -28,6 +28,7 @@ from engines.transport.kernel_clock import Offset
 from loadtest import facts as run_facts
 from loadtest import publishing, sample_store, transports
 from loadtest.behaviour import Behaviour
+from loadtest.collecting import seldom_collected
 from loadtest.conclusion import CANCELLED, FINISHED, Carried, Conclusion, Seen, conclude
 from loadtest.driver import Driver, Means
 from loadtest.enforcing import Enforcing, Surroundings
@@ -179,6 +180,10 @@ class _Run:
         self.facts = self._facts(0.0)
 
     async def drive(self, observer: Observer, stop: asyncio.Event, feed: SignalsFeed) -> None:
+        with seldom_collected():
+            await self._drive(observer, stop, feed)
+
+    async def _drive(self, observer: Observer, stop: asyncio.Event, feed: SignalsFeed) -> None:
         self._begin(await self._start())
         observer.started(self._order.scenario, self.facts)
         began, cpu = time.monotonic(), _cpu_seconds()
