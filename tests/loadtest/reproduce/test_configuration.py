@@ -59,6 +59,13 @@ def test_a_sound_configuration_has_no_remarks() -> None:
     assert said(sound()) == []
 
 
+def test_a_bound_on_a_tokens_time_asks_for_no_more_places_than_the_engine_needs() -> None:
+    """At 100 ms a token 3 a second would not fit; at 17 ms, which it takes, they do."""
+    document = sound()
+    document["loadgen"] = {**document["loadgen"], "qps": 3, "output_len": "lognormal(6.0, 0.5)"}
+    assert [line for line in said(document) if "at once" in line] == []
+
+
 @pytest.mark.parametrize(
     ("section", "change", "words"),
     [
