@@ -12,7 +12,6 @@ from typing import Any
 from loadtest.printable import printable
 from loadtest.reproduce.configuration.sections import Configuration
 
-
 FASTEST_TOKEN_MS = 4.0
 """Under what any shipped profile takes for a step that decodes (their t0 and reading weights)."""
 
