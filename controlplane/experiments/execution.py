@@ -44,6 +44,7 @@ def execute(experiment: Experiment, *, deadlines: Deadlines | None = None) -> No
         log.exception("experiment %s: its process did not start", experiment.pk)
         ledger.finish(Status.FAILED, summary=None, reason=f"Its process did not start: {error}")
         return
+    # What an experiment's ledger has is all that a supervisor asks of a run's.
     Supervisor(ledger, worker, budget=LONGEST_S, deadlines=deadlines).run()  # type: ignore[arg-type]
 
 

@@ -82,8 +82,8 @@ def _most(given: Configuration, converted: Converted, profile: Profile) -> float
     """Answers a second with every place taken."""
     load = converted.scenario.workload
     chat = Chat(
-        prompt=load.prompt_tokens_mean,  # type: ignore[attr-defined] # synthetic always
-        output=load.output_tokens_mean,  # type: ignore[attr-defined]
+        prompt=load.prompt_tokens_mean,  # type: ignore[attr-defined] # a conversion's lengths are
+        output=load.output_tokens_mean,  # type: ignore[attr-defined] # always synthetic
     )
     cap = given.scheduler.batch_size_cap
     config = profile.config(**converted.engine)

@@ -37,6 +37,7 @@ def test_slots_play_whole_agents_and_an_agent_never_asks_before_its_answer() -> 
     given = {"endpoint": {"base_url": "http://model.invalid", "model": "m"}, **LOOP}
     scenario = Scenario.parse(given)
     schedule = make_schedule(scenario, salt="", part=WHOLE, sessions=True)
+    # LOOP names a closed loop of agents; a scenario's types are wider.
     feed = SessionFeed(schedule, scenario.arrivals, scenario.workload)  # type: ignore[arg-type]
     turns: dict[Any, list[Any]] = defaultdict(list)
     answered: dict[Any, float] = {}
