@@ -158,7 +158,7 @@ class _Call:
             self.sent_at = at
             if self._on_sent is not None:
                 self._on_sent(at)
-        self.watch.phase()
+        self.watch.sent()
 
     def on_head(self, status: int, headers: Mapping[str, str]) -> None:
         self.status = status
@@ -169,11 +169,11 @@ class _Call:
         if self.status is not None and not 200 <= self.status < 300:
             reading.text += data[: ERROR_LIMIT - len(reading.text)]
             return
-        began, over = reading.first_token_at, reading.over_at
+        over = reading.over_at
         reading.body(at, data)
         self._tell()
-        if reading.first_token_at is not began or reading.over_at is not over:
-            self.watch.phase()
+        if reading.over_at is not over:
+            self.watch.over()
 
     @property
     def waits(self) -> bool:
@@ -186,7 +186,7 @@ class _Call:
         reading.bodies(ats, pieces)
         self._tell()
         if reading.over_at is not over:
-            self.watch.phase()
+            self.watch.over()
 
     def _tell(self) -> None:
         """Of the chunks that were not told yet."""

@@ -130,4 +130,4 @@ class Flight:
 
 def _rounded(gaps: Sequence[float]) -> tuple[float, ...]:
     """To a tenth of a microsecond: what a clock tells, without a tail of digits."""
-    return tuple(np.round(gaps, 7).tolist())
+    return tuple(np.round(gaps, 7).tolist()) if gaps else ()

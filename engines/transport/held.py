@@ -7,10 +7,10 @@ from typing import Any
 Held = tuple[bytes, Any, int]
 """What was read, its stamp, and the ns at which it was read where the stamp does not tell."""
 
-MOST_HELD = 64
+MOST_HELD = 128
 """Reads of one stream that wait at most."""
 LONGEST_HELD = 4096
-"""Bytes of a read that waits: with ``MOST_HELD``, what one stream holds at most is 256 KiB."""
+"""Bytes of a read that waits: with ``MOST_HELD``, what one stream holds at most is 512 KiB."""
 
 _ENDS = (b"}\n\n\r\n", b"}\r\n\r\n\r\n")
 

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from engines.transport.harvest import Harvest
-from engines.transport.held import LONGEST_HELD, MOST_HELD, Held, may_wait
+from engines.transport.held import MOST_HELD, Held, may_wait
 from engines.transport.kernel_clock import (
     SO_TIMESTAMPNS,
     STAMP_SPACE,
@@ -28,6 +28,8 @@ from engines.transport.kernel_clock import (
 
 LOOK = 64 * 1024
 """Bytes taken in one turn of the event loop."""
+FEW = 1024
+"""Bytes asked for while a stream's reads bring less: a small buffer costs less than a large one."""
 _EVENT = re.compile(rb"\n\r?\n(?:\r\n)?")
 """The end of an event, with that of the HTTP chunk around it."""
 
@@ -64,6 +66,8 @@ class KernelStream(asyncio.Transport):
         self._floor = 0.0
         self._unsent = bytearray()
         self._closed = False
+        self._size = FEW
+        self._recvmsg = sock.recvmsg
         receiver.times_of = self._times_of
         receiver.connection_made(self)
         harvest.add(sock.fileno(), self)
@@ -94,16 +98,22 @@ class KernelStream(asyncio.Transport):
         self._lose(None)
 
     def apart(self, now: int) -> None:
-        """Read each event that is there by itself."""
+        """Read each event that is there by itself, but those that have one stamp at once."""
         try:
-            seen = self._sock.recv(LOOK, socket.MSG_PEEK)
+            seen, last, _, _ = self._recvmsg(LOOK, STAMP_SPACE, socket.MSG_PEEK)
             if not seen:
                 self._lose(None)
                 return
+            left = len(seen)
             for size in sizes(seen):
-                data, ancillary, _, _ = self._sock.recvmsg(size, STAMP_SPACE)
+                # Stamps only grow: where the first event of what is left has the last one's, so
+                # have all between them.
+                if size < left and self._recvmsg(size, STAMP_SPACE, socket.MSG_PEEK)[1] == last:
+                    size = left  # noqa: PLW2901 - the rest in one go
+                data, ancillary, _, _ = self._recvmsg(size, STAMP_SPACE)
+                left -= len(data)
                 self._take(data, ancillary, now)
-                if self._closed:
+                if self._closed or not left:
                     return
         except BlockingIOError:
             return
@@ -118,7 +128,7 @@ class KernelStream(asyncio.Transport):
             self.apart(now)
             return
         try:
-            data, ancillary, _, _ = self._sock.recvmsg(LONGEST_HELD, STAMP_SPACE)
+            data, ancillary, _, _ = self._recvmsg(self._size, STAMP_SPACE)
         except BlockingIOError:
             return
         except OSError as error:
@@ -129,6 +139,8 @@ class KernelStream(asyncio.Transport):
         if len(held) < MOST_HELD - 1 and may_wait(data):
             held.append((data, ancillary, now))
         elif data:
+            if len(data) == self._size:
+                self._size = min(2 * self._size, LOOK)
             self._take(data, ancillary, now)
         else:
             self._lose(None)
@@ -142,7 +154,8 @@ class KernelStream(asyncio.Transport):
             if len(held) >= MOST_HELD:
                 receiver.settle()
             return
-        receiver.settle()
+        if held:
+            receiver.settle()
         at = self._clock.arrived(ancillary, self._floor)
         self._clock.together += at == self._floor
         self._floor = at
@@ -178,9 +191,16 @@ class KernelStream(asyncio.Transport):
 
 
 def sizes(seen: bytes) -> Iterator[int]:
-    """How many bytes each read takes: to the end of an event, and what follows the last."""
+    """How many bytes each read takes: to the end of an event, and what follows the last.
+
+    The head of an answer goes with the event behind it.
+    """
     start = 0
+    head = seen.startswith(b"HTTP/")
     for found in _EVENT.finditer(seen):
+        if head:
+            head = False
+            continue
         yield found.end() - start
         start = found.end()
     if start < len(seen):

@@ -11,7 +11,7 @@ from collections.abc import Collection
 
 from engines.transport.connection import Connection
 
-EACH = 0.125
+EACH = 0.5
 """Seconds between two rounds: what is held at two of them is parsed, so nothing waits for longer
 than two."""
 
