@@ -88,7 +88,8 @@ class Member:
     async def _hear(self) -> None:
         stdout = self._process.stdout if self._process else None
         while stdout is not None:
-            line = await asyncio.wait_for(stdout.readline(), SILENCE)
+            async with asyncio.timeout(SILENCE):
+                line = await stdout.readline()
             if not line:
                 return
             self._take(json.loads(line))
@@ -110,7 +111,8 @@ class Member:
         if self._process.stdin is not None:
             self._process.stdin.close()
         try:
-            return await asyncio.wait_for(self._process.wait(), STOP_WITHIN)
+            async with asyncio.timeout(STOP_WITHIN):
+                return await self._process.wait()
         except TimeoutError:
             self.kill()
             return await self._process.wait()
