@@ -94,7 +94,7 @@ def _warm_up_field(info: FieldInfo) -> forms.Field:
         choices=choices,
         initial=info.default,
         required=False,
-        help_text=_("found by MSER-5 on what is in flight and on latencies"),
+        help_text=_("found from where requests in flight and latencies settle (MSER-5)"),
     )
 
 
