@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 TIERS = ("vip", "normal", "batch")
+_PLACES = {tier: place for place, tier in enumerate(TIERS)}
 
 
 def place(tier: str) -> int:
     """0 for vip, 1 for normal, 2 for batch; what is none of them counts as normal."""
-    return TIERS.index(tier) if tier in TIERS else 1
+    return _PLACES.get(tier, 1)
