@@ -133,10 +133,13 @@ class Costs:
         keys = (*keys, _SCHEDULED)
         index, passed = _largest(running, keys), 0
         if self.spared(running[index]):
-            ranks = [(*(key(one) for key in keys), i) for i, one in enumerate(running)]
-            for *_, each in sorted(ranks, reverse=True):
-                if not self.spared(running[each]):
-                    index = int(each)
+
+            def rank(place: int) -> tuple[float, ...]:
+                return (*(key(running[place]) for key in keys), place)
+
+            for place in sorted(range(len(running)), key=rank, reverse=True):
+                if not self.spared(running[place]):
+                    index = place
                     break
                 passed += 1
         return Victim(
