@@ -22,6 +22,7 @@ from loadtest.runclock import RunClock
 from loadtest.scenario import Scenario, Tenant
 from loadtest.schedule import WHOLE
 from loadtest.simulation.readings import Readings
+from measurement.column_builder import columns_of
 from measurement.outcome import Outcome
 from measurement.sample import Sample
 from measurement.slo import Slo
@@ -230,7 +231,7 @@ def test_where_both_say_who_is_tried_again_the_notes_say_that_the_policy_did() -
     for given in (both, {"retries": {"max": 2}}):
         scenario = Scenario.parse(document() | given)
         facts = run_facts.Facts(0.0, "1", 0, "s")
-        notes.append(conclude([], scenario, facts, Seen([], 10.0), FINISHED).notes)
+        notes.append(conclude(columns_of([]), scenario, facts, Seen([], 10.0), FINISHED).notes)
     assert any("retry law (none)" in note for note in notes[0])
     assert not any("retry law" in note for note in notes[1])
 
