@@ -78,6 +78,7 @@ class Watch:
 
     def _fire(self) -> None:
         self._timer = None
+        self._exchange.settle()
         due, outcome = self._due()
         if due > self._exchange.clock():
             self.phase()

@@ -134,7 +134,7 @@ async def measure(order: Order, observer: Observer, stop: asyncio.Event) -> Meas
     try:
         await client.prepare()
         with Recorder(order.out, shadow=scenario.shadow is not None) as recorder:
-            run = _Run(order, client, recorder)
+            run = _Run(order, client, recorder, transport.settle)
             feed = SignalsFeed(target, order.rules, clock=time.monotonic, on_signals=run.on_signals)
             run.feed = feed
             # One of several workers asks the engine for its signals; the others would only load it.
@@ -153,7 +153,13 @@ async def measure(order: Order, observer: Observer, stop: asyncio.Event) -> Meas
 class _Run:
     """The parts of one run, wired together."""
 
-    def __init__(self, order: Order, client: EngineClient, recorder: Recorder) -> None:
+    def __init__(
+        self,
+        order: Order,
+        client: EngineClient,
+        recorder: Recorder,
+        settle: Callable[[], Awaitable[None]],
+    ) -> None:
         scenario = order.scenario
         self._order = order
         self._recorder = recorder
@@ -167,7 +173,7 @@ class _Run:
         """Set before the start, where the engine is asked what it says of itself."""
         self._enforcing = self._enforce()
         shadow_news = self._shadowing.news if self._shadowing else None
-        self._newsroom = Newsroom(scenario, recorder, self._gauges, shadow_news)
+        self._newsroom = Newsroom(scenario, recorder, self._gauges, shadow_news, settle)
         enforcing = self._enforcing
         means = Means(
             client,

@@ -158,6 +158,13 @@ class HistogramBuilder:
         for bucket, weight in zip(buckets_of(values).tolist(), weights, strict=True):
             counts[bucket] = counts.get(bucket, 0) + weight
 
+    def record_many(self, values: Sequence[float]) -> None:
+        """Count each value once: ``record`` for thousands."""
+        counts = self._counts
+        buckets, numbers = np.unique(buckets_of(values), return_counts=True)
+        for bucket, number in zip(buckets.tolist(), numbers.tolist(), strict=True):
+            counts[bucket] = counts.get(bucket, 0) + number
+
     def freeze(self) -> Histogram:
         """The histogram so far."""
         if self._packed is not None:
