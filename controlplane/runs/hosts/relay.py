@@ -1,0 +1,208 @@
+"""One slice on this host: between its lead, over the broker, and the process that sends.
+
+Two threads. One hears the lead and answers it at once, so that its questions about the clock are
+not kept waiting; the other hears the process, passes on what it says, and sends its samples.
+Whatever happens, the process does not outlive this, and nothing is waited for without a deadline.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from redis.exceptions import RedisError
+
+from controlplane.runs.child import Child, Ended, Garbage
+from controlplane.runs.hosts.host_link import Link
+from controlplane.runs.hosts.member import made_by
+from controlplane.runs.hosts.wire import BEAT_S, LINES, Message
+from loadtest.crew_desk import Copy
+from loadtest.execution import Start
+from loadtest.recorder import SAMPLES
+
+log = logging.getLogger(__name__)
+
+BLOCK = 256 * 1024
+"""Bytes of samples in one message, before they are compressed."""
+MOST_UNREAD = 64
+"""Messages that the lead may leave unread before samples wait in their file: with BLOCK that
+bounds what a host holds in the broker. What is there after that is a message a second until the
+lead's lease has lapsed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Seconds, all of them."""
+
+    poll: float = 0.1
+    given: float = 20.0
+    """From claiming the slice to what it is to send."""
+    silence: float = 10.0
+    """Between two messages of the process, once it was told to start."""
+    stop: float = 3.0
+    """From the request to stop to being killed."""
+    last_word: float = 5.0
+    """From having said all to the lead's letting it go."""
+
+
+class Relay:
+    """``spawn`` starts the process that sends this scenario's slice into ``out``."""
+
+    def __init__(
+        self,
+        link: Link,
+        spawn: Callable[[Mapping[str, Any]], Child],
+        out: Path,
+        *,
+        limits: Limits | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._link = link
+        self._spawn = spawn
+        self._limits = limits or Limits()
+        self._clock = clock
+        self._copy = Copy(out / SAMPLES, BLOCK)
+        self._given: Mapping[str, Any] | None = None
+        self._given_or_over = threading.Event()
+        self._over = threading.Event()
+        """The lead lets it go, or is gone."""
+        self._child: Child | None = None
+        self._told_to_start = False
+        self._stop_at: float | None = None
+        self._said_at = clock()
+        self._lines = 0
+        self._how = ""
+
+    def run(self, node: str) -> None:
+        """From being here to being let go."""
+        listening = threading.Thread(target=self._listen, name="lead", daemon=True)
+        self._say({"type": "here", "node": node, **made_by()})
+        listening.start()
+        try:
+            self._given_or_over.wait(self._limits.given)
+            if self._given is not None and not self._over.is_set():
+                self._carry(self._given)
+                self._over.wait(self._limits.last_word)
+        finally:
+            self._over.set()
+            if self._child is not None:
+                self._child.kill()
+                self._child.close()
+            listening.join()
+
+    def _carry(self, scenario: Mapping[str, Any]) -> None:
+        """Start the process and pass on what it says until it has ended and all is said."""
+        try:
+            self._child = child = self._spawn(scenario)
+        except (OSError, RuntimeError) as error:
+            self._say({"type": "error", "message": f"its process did not start: {error}"})
+            self._say({"type": "done", "requests": 0, "how": ""})
+            return
+        heard_at = self._clock()
+        while True:
+            try:
+                message = child.hear(self._limits.poll)
+            except Ended:
+                break
+            except Garbage as garbage:
+                self._how = f"said what is no message: {garbage}"
+                child.kill()
+                break
+            if message is not None:
+                heard_at = self._clock()
+                self._say(message)
+            self._send_samples()
+            self._look(child, heard_at)
+        code = child.close()
+        while not self._over.is_set() and self._send_samples():
+            pass
+        how = self._how or f"ended with code {code} before it reported"
+        self._say({"type": "done", "requests": self._lines, "how": how})
+
+    def _look(self, child: Child, heard_at: float) -> None:
+        """Is a word due? Is it silent, or told to stop and late?"""
+        now = self._clock()
+        if now - self._said_at >= BEAT_S:
+            self._say({"type": "beat"})
+        if self._told_to_start and now - heard_at > self._limits.silence:
+            self._how = f"said nothing for {self._limits.silence:g} s and was killed"
+            child.kill()
+        elif self._stop_at is not None and now - self._stop_at > self._limits.stop:
+            child.kill()
+
+    def _send_samples(self) -> bool:
+        """One block of them, unless the lead has much to read; whether there may be more."""
+        try:
+            if self._link.backlog() >= MOST_UNREAD:
+                self._over.wait(self._limits.poll)
+                return True
+        except RedisError as error:
+            log.warning("the backlog is not known: %s", error)
+            return not self._over.wait(self._limits.poll)
+        block = self._copy.more()
+        if block:
+            self._lines += block.count(b"\n")
+            self._say({"type": "samples", LINES: block})
+        return bool(block)
+
+    def _say(self, message: Message) -> None:
+        """Until the broker has it, or the lead is gone: nothing may be missing between."""
+        while not self._over.is_set():
+            try:
+                self._link.say(message)
+            except RedisError as error:
+                log.warning("not said yet: %s", error)
+                self._over.wait(self._limits.poll)
+            else:
+                self._said_at = self._clock()
+                return
+
+    def _listen(self) -> None:
+        """Hear the lead; when it is gone, so are we."""
+        while not self._over.is_set():
+            try:
+                for message in self._link.hear():
+                    self._obey(message, self._clock())
+            except RedisError as error:
+                log.warning("the lead was not heard: %s", error)
+                self._over.wait(self._limits.poll)
+            if not self._link.alive():
+                log.warning("the lead is gone: this host's slice is stopped")
+                self._stop(child_too=True)
+
+    def _obey(self, message: Message, at: float) -> None:
+        kind = message["type"]
+        if kind == "probe":
+            reply = {"type": "reply", "id": message["id"], "heard": at}
+            self._say({**reply, "answered": self._clock()})
+        elif kind == "given":
+            self._given = message["scenario"]
+            self._given_or_over.set()
+        elif kind == "go" and self._child is not None:
+            self._told_to_start = True
+            self._child.tell(Start(message["monotonic"], message["unix"]).line())
+        elif kind == "cancel":
+            self._cancel()
+        elif kind in ("bye", "kill"):
+            self._stop(child_too=kind == "kill")
+
+    def _cancel(self) -> None:
+        """It closes what is open and reports; before it was started there is nothing to report."""
+        self._stop_at = self._clock()
+        if self._child is not None:
+            self._child.cancel()
+        else:
+            self._stop(child_too=False)
+
+    def _stop(self, *, child_too: bool) -> None:
+        if child_too:
+            self._stop_at = self._stop_at or self._clock()
+            if self._child is not None:
+                self._child.cancel()
+        self._over.set()
+        self._given_or_over.set()
