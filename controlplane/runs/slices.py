@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
+import shutil
 import tempfile
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -22,6 +25,10 @@ from controlplane.runs.models import ACTIVE, Run
 
 log = logging.getLogger(__name__)
 
+LEFT_FOR_S = 48 * 3600
+"""Seconds after which a slice's directory that nobody writes to is somebody's who died: no run is
+longer than a day."""
+
 
 def carry(run_id: str, token: str, number: int, of: int, *, node: str) -> None:
     """From the task to the slice's end; a task that came twice, or too late, does nothing."""
@@ -32,6 +39,7 @@ def carry(run_id: str, token: str, number: int, of: int, *, node: str) -> None:
         return
     kept = Path(settings.DATA_DIR) / "slices"
     kept.mkdir(parents=True, exist_ok=True)
+    _clear(kept, now=time.time())
     with tempfile.TemporaryDirectory(prefix=f"{run_id}-{number}-", dir=kept) as name:
         out = Path(name)
 
@@ -39,6 +47,14 @@ def carry(run_id: str, token: str, number: int, of: int, *, node: str) -> None:
             return _spawn(run, scenario, out, part=f"{number}/{of}")
 
         Relay(link, spawn, out).run(node)
+
+
+def _clear(kept: Path, *, now: float) -> None:
+    """What slices of a host that died have left; its lead has what was measured."""
+    for left in kept.iterdir():
+        with contextlib.suppress(FileNotFoundError):  # another slice clears as well, or ends
+            if now - left.stat().st_mtime > LEFT_FOR_S:
+                shutil.rmtree(left, ignore_errors=True)
 
 
 def _spawn(run: Run, scenario: Mapping[str, Any], out: Path, *, part: str) -> child.Child:

@@ -20,19 +20,12 @@ from redis.exceptions import RedisError
 from controlplane.runs.child import Child, Ended, Garbage
 from controlplane.runs.hosts.host_link import Link
 from controlplane.runs.hosts.member import made_by
-from controlplane.runs.hosts.wire import BEAT_S, LINES, Message
-from loadtest.crew_desk import Copy
+from controlplane.runs.hosts.voice import Voice
+from controlplane.runs.hosts.wire import BEAT_S, Message
 from loadtest.execution import Start
 from loadtest.recorder import SAMPLES
 
 log = logging.getLogger(__name__)
-
-BLOCK = 256 * 1024
-"""Bytes of samples in one message, before they are compressed."""
-MOST_UNREAD = 64
-"""Messages that the lead may leave unread before samples wait in their file: with BLOCK that
-bounds what a host holds in the broker. What is there after that is a message a second until the
-lead's lease has lapsed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +59,16 @@ class Relay:
         self._spawn = spawn
         self._limits = limits or Limits()
         self._clock = clock
-        self._copy = Copy(out / SAMPLES, BLOCK)
         self._given: Mapping[str, Any] | None = None
         self._given_or_over = threading.Event()
         self._over = threading.Event()
         """The lead lets it go, or is gone."""
+        self._voice = Voice(link, out / SAMPLES, self._over, clock)
         self._child: Child | None = None
         self._told_to_start = False
         self._stop_at: float | None = None
-        self._said_at = clock()
-        self._lines = 0
-        self._how = ""
+        self._late = ""
+        """Which deadline the process has missed."""
 
     def run(self, node: str) -> None:
         """From being here to being let go."""
@@ -103,77 +95,61 @@ class Relay:
             self._say({"type": "error", "message": f"its process did not start: {error}"})
             self._say({"type": "done", "requests": 0, "how": ""})
             return
+        how = self._hear_out(child)
+        code = child.close()
+        self._voice.all_samples(again_after=self._limits.poll)
+        how = how or self._late or f"ended with code {code} before it reported"
+        self._say({"type": "done", "requests": self._voice.requests, "how": how})
+
+    def _hear_out(self, child: Child) -> str:
+        """Until it has closed its output; what it said that is no message."""
         heard_at = self._clock()
         while True:
             try:
                 message = child.hear(self._limits.poll)
             except Ended:
-                break
+                return ""
             except Garbage as garbage:
-                self._how = f"said what is no message: {garbage}"
                 child.kill()
-                break
+                return f"said what is no message: {garbage}"
             if message is not None:
                 heard_at = self._clock()
                 self._say(message)
-            self._send_samples()
+            self._voice.some_samples(again_after=self._limits.poll)
             self._look(child, heard_at)
-        code = child.close()
-        while not self._over.is_set() and self._send_samples():
-            pass
-        how = self._how or f"ended with code {code} before it reported"
-        self._say({"type": "done", "requests": self._lines, "how": how})
 
     def _look(self, child: Child, heard_at: float) -> None:
         """Is a word due? Is it silent, or told to stop and late?"""
         now = self._clock()
-        if now - self._said_at >= BEAT_S:
+        if now - self._voice.said_at >= BEAT_S:
             self._say({"type": "beat"})
         if self._told_to_start and now - heard_at > self._limits.silence:
-            self._how = f"said nothing for {self._limits.silence:g} s and was killed"
+            self._late = f"said nothing for {self._limits.silence:g} s and was killed"
             child.kill()
         elif self._stop_at is not None and now - self._stop_at > self._limits.stop:
             child.kill()
 
-    def _send_samples(self) -> bool:
-        """One block of them, unless the lead has much to read; whether there may be more."""
-        try:
-            if self._link.backlog() >= MOST_UNREAD:
-                self._over.wait(self._limits.poll)
-                return True
-        except RedisError as error:
-            log.warning("the backlog is not known: %s", error)
-            return not self._over.wait(self._limits.poll)
-        block = self._copy.more()
-        if block:
-            self._lines += block.count(b"\n")
-            self._say({"type": "samples", LINES: block})
-        return bool(block)
-
     def _say(self, message: Message) -> None:
-        """Until the broker has it, or the lead is gone: nothing may be missing between."""
-        while not self._over.is_set():
-            try:
-                self._link.say(message)
-            except RedisError as error:
-                log.warning("not said yet: %s", error)
-                self._over.wait(self._limits.poll)
-            else:
-                self._said_at = self._clock()
-                return
+        self._voice.say(message, again_after=self._limits.poll)
 
     def _listen(self) -> None:
-        """Hear the lead; when it is gone, so are we."""
-        while not self._over.is_set():
-            try:
-                for message in self._link.hear():
-                    self._obey(message, self._clock())
-            except RedisError as error:
-                log.warning("the lead was not heard: %s", error)
-                self._over.wait(self._limits.poll)
-            if not self._link.alive():
-                log.warning("the lead is gone: this host's slice is stopped")
-                self._stop(child_too=True)
+        """Hear the lead; when it is gone, or can't be heard, so are we."""
+        try:
+            while not self._over.is_set():
+                self._hear_lead()
+                if not self._link.alive():
+                    log.warning("the lead is gone: this host's slice is stopped")
+                    return
+        finally:
+            self._stop(child_too=True)
+
+    def _hear_lead(self) -> None:
+        try:
+            for message in self._link.hear():
+                self._obey(message, self._clock())
+        except RedisError as error:
+            log.warning("the lead was not heard: %s", error)
+            self._over.wait(self._limits.poll)
 
     def _obey(self, message: Message, at: float) -> None:
         kind = message["type"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -108,3 +110,12 @@ def test_several_hosts_without_a_broker_are_a_refusal(claimed: Run) -> None:
     claimed.refresh_from_db()
     assert claimed.status == Status.FAILED
     assert "need Redis or Valkey" in claimed.reason
+
+
+def test_what_a_host_that_died_has_left_is_cleared_and_nothing_else(tmp_path: Path) -> None:
+    now = 1_000_000.0
+    for name, age in (("old", slices.LEFT_FOR_S + 1.0), ("running", 60.0)):
+        (tmp_path / name).mkdir()
+        os.utime(tmp_path / name, (now - age, now - age))
+    slices._clear(tmp_path, now=now)
+    assert [path.name for path in tmp_path.iterdir()] == ["running"]

@@ -14,7 +14,8 @@ import pytest
 from redis.exceptions import ConnectionError as Away
 
 from controlplane.runs.child import Child
-from controlplane.runs.hosts.relay import MOST_UNREAD, Limits, Relay
+from controlplane.runs.hosts.relay import Limits, Relay
+from controlplane.runs.hosts.voice import MOST_UNREAD
 from controlplane.runs.hosts.wire import Message
 
 BRISK = Limits(poll=0.02, given=2.0, silence=1.0, stop=0.3, last_word=0.5)
