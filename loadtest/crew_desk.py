@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from loadtest.crew_member import Member
+from loadtest.crew_member import Member, row_of
 from loadtest.execution import Observer
 from loadtest.news import News, Sums
 from loadtest.recorder import SAMPLES, Recorder
@@ -39,6 +39,7 @@ class Desk:
         self._at = 0.0
         self._signals_missing: bool | None = None
         self._doubts: tuple[str, ...] = ()
+        self._rows: list[dict[str, Any]] = []
 
     def copy_from(self, directories: Sequence[Path]) -> None:
         """Whose samples to copy."""
@@ -63,6 +64,7 @@ class Desk:
             if member.listening.done():
                 self._merge.ended(member.part.number)
         doubts = tuple(doubt for member in members for doubt in member.doubts())
+        self._rows = [row_of(member) for member in members]
         windows = self._merge.changed()
         if windows or doubts != self._doubts:
             self._doubts = doubts
@@ -80,6 +82,7 @@ class Desk:
         verdict = doubted(verdict, self._doubts)
         gauges = {name: self._sum(name) for name in ("in_flight", "waiting", "limit")}
         totals = {**totals, **gauges, "first_errors": self._first_errors()}
+        totals["by_worker"] = self._rows
         self._observer.news(
             News(self._at, tuple(windows), (), verdict, totals, self._signals_missing)
         )

@@ -87,3 +87,9 @@ class Member(ABC):
             self.refused = f"said: {message['message']}"
         else:
             self._heard(self.part, message)
+
+
+def row_of(member: Member) -> dict[str, Any]:
+    """What is known of it at any time: its slice, why it was given up, where it is."""
+    part = f"{member.part.number}/{member.part.of}"
+    return {"slice": part, "lost": member.lost, **member.about()}
