@@ -26,7 +26,6 @@ from schedulers.admission.base import laws as admissions
 from schedulers.decision import Decision, DecisionPoint
 from schedulers.enforcement import Host, explain
 from schedulers.ordering.base import laws as orderings
-from schedulers.ordering.progress_per_kv import ProgressPerKv
 from schedulers.runtime.caps import Caps
 from schedulers.runtime.deciding import Deciding
 from schedulers.runtime.retrying import Retrier
@@ -37,6 +36,8 @@ from simulator.core.hooks import Hooks
 
 ADMISSION, ORDERING = DecisionPoint.ADMISSION, DecisionPoint.ORDERING
 _FRONT = {ADMISSION, ORDERING}
+BY_PROGRESS = "progress_per_kv"
+"""The ordering law that ranks agents."""
 
 
 class Laws:
@@ -144,7 +145,7 @@ def _without_agents(laws: Mapping[DecisionPoint, Any]) -> Iterator[str]:
             "with a workload of agents."
         )
     law = laws.get(ORDERING)
-    if law is not None and law.name == ProgressPerKv.name:
+    if law is not None and law.name == BY_PROGRESS:
         yield (
             f"The policy's {law.name} ranks agents by their progress; single requests have none, "
             "so they went in order of arrival."
