@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from loadtest.roster import Roster
 from loadtest.simulation.limiter import Grant, VirtualLimiter
@@ -65,6 +65,8 @@ class Front:
     def acquire(self, name: int, now: float) -> None:
         """Let it in, and go if it may; whoever has no place is sent away."""
         request = self._roster[name]
+        if request.arrived_at != now:  # its agent was held before this room
+            request = replace(request, arrived_at=now)
         one = Waiting(request=request, kv_tokens=request.prompt_tokens)
         self._names[request.serial] = name
         self._waiting[name] = one
