@@ -29,6 +29,7 @@ from loadtest import facts as run_facts
 from loadtest import publishing, sample_store, transports
 from loadtest.behaviour import Behaviour
 from loadtest.collecting import seldom_collected
+from loadtest.column_files import in_columns
 from loadtest.conclusion import CANCELLED, FINISHED, Carried, Conclusion, Seen, conclude
 from loadtest.driver import Driver, Means
 from loadtest.enforcing import Enforcing, Surroundings
@@ -78,6 +79,10 @@ class Start:
         monotonic = time.monotonic() + seconds
         return cls(monotonic, monotonic - offset.value / 1e9)
 
+    def line(self) -> bytes:
+        """How a worker that waits at the barrier is told it."""
+        return f"{self.monotonic!r} {self.unix!r}\n".encode()
+
 
 @dataclass(frozen=True, slots=True)
 class Order:
@@ -111,8 +116,8 @@ async def execute(order: Order, observer: Observer, stop: asyncio.Event) -> Conc
     The directory must exist. A report is written in either case.
     """
     found = await measure(order, observer, stop)
-    samples = list(read_samples(order.out))
-    conclusion = conclude(samples, order.scenario, found.facts, found.seen, found.status)
+    with in_columns(read_samples(order.out), order.out) as columns:
+        conclusion = conclude(columns, order.scenario, found.facts, found.seen, found.status)
     publishing.write_files(conclusion, order.out)
     sample_store.settle(order.out, order.samples_format)
     observer.concluded(conclusion)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from schedulers.state import NOTHING
 
 
-@dataclass(frozen=True, slots=True)
-class Credit:
+class Credit(NamedTuple):
     """Cost that each tier is owed. It earns only while it waits, so absence saves nothing up."""
 
-    owed: Mapping[str, float] = field(default_factory=dict)
+    owed: Mapping[str, float] = NOTHING
 
     def due(self, tier: str, cost: float) -> bool:
         """It is owed as much as this request costs: it goes before more urgent tiers."""

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
 
 from documents.fields import parameter
 from schedulers.law import Fault, Standing
 from schedulers.ordering.base import Backlog, Memoryless, Rank, Waiting, ordering_law
+from schedulers.state import NOTHING
 
 
-@dataclass(frozen=True, slots=True)
-class Attained:
+class Attained(NamedTuple):
     """Service of each tenant in weighted tokens, as it stands at ``at``."""
 
-    service: Mapping[str, float] = field(default_factory=dict)
+    service: Mapping[str, float] = NOTHING
     at: float | None = None
 
     def faded(self, now: float, half_life_s: float) -> Attained:

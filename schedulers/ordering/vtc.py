@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
 
 from documents.fields import parameter
 from schedulers.law import Fault, Standing
 from schedulers.ordering.base import Backlog, Memoryless, Rank, Waiting, ordering_law
 from schedulers.shares import Credit
+from schedulers.state import NOTHING
 
 
-@dataclass(frozen=True, slots=True)
-class Counters:
+class Counters(NamedTuple):
     """Weighted tokens / weight that each tenant was charged."""
 
-    spent: Mapping[str, float] = field(default_factory=dict)
-    credit: Credit = field(default_factory=Credit)
+    spent: Mapping[str, float] = NOTHING
+    credit: Credit = Credit()
 
     def plus(self, tenant: str, amount: float) -> Counters:
         """A tenant was charged, or given back."""

@@ -136,7 +136,7 @@ def test_cancelled_at_any_await_nothing_leaks_and_everybody_is_answered(
         assert queue._waiters == {}
         ledger = getattr(queue.room.admitting, "ledger", None)
         if ledger is not None:
-            assert (ledger.count, ledger.tokens, ledger.prefill) == (0, 0.0, 0.0)
+            assert (ledger.admitted, ledger.tokens, ledger.prefill) == (0, 0.0, 0.0)
         if take == "token_bucket":
             await asyncio.sleep(1000.0)
             ticket = await queue.acquire(a_request(prompt_tokens=1))
@@ -210,14 +210,14 @@ def test_another_policys_laws_take_over_with_everybody_where_they_are() -> None:
         waiting = [asyncio.ensure_future(queue.acquire(a_request())) for _ in range(3)]
         await asyncio.sleep(0)
         queue.adopt(second)
-        assert (queue.waiting, queue.room.admitting.ledger.count) == (3, 0)
+        assert (queue.waiting, queue.room.admitting.ledger.admitted) == (3, 0)
         queue.first_token(running[0])
         for ticket in running:
             queue.release(ticket, output_tokens=50)
         tickets = [await waiting[0], await waiting[1]]
-        assert queue.room.admitting.ledger.count == 2
+        assert queue.room.admitting.ledger.admitted == 2
         queue.adopt(first)
-        assert queue.room.admitting.ledger.count == 0
+        assert queue.room.admitting.ledger.admitted == 0
         assert queue.room.admitting.ledger.lengths == {}, "it learned from none of them"
         for ticket in tickets:
             queue.release(ticket)

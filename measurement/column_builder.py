@@ -1,0 +1,135 @@
+"""Builds the columns of a run from its samples, in one pass that holds a few of them at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from io import BytesIO
+from itertools import chain
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from measurement.column import Column, Shelf
+from measurement.column_block import OUTCOME_CODE, SOURCE_CODE, Block, Ints, Kept
+from measurement.columns import First, SampleColumns
+from measurement.gap_store import GapPiece, GapStore
+from measurement.outcome import Outcome
+from measurement.sample import Sample
+
+ROWS, GAPS = 4096, 1 << 16
+"""Samples, or gaps of theirs, that are held until they become a piece of the columns."""
+
+_DERIVED: dict[str, Callable[[Sample], Any]] = {
+    "outcome": lambda s: OUTCOME_CODE[s.outcome],
+    "token_source": lambda s: SOURCE_CODE[s.token_source],
+    "attempts": lambda s: len(s.attempts),
+    "gap_count": lambda s: len(s.gaps),
+    "told": lambda s: s.gap_tokens is not None,
+    "told_tokens": lambda s: sum(s.gap_tokens) if s.gap_tokens else 0,
+    "gap_seconds": lambda s: sum(s.gaps),
+    "gap_weight": lambda s: len(s.gaps) if s.gap_tokens is None else sum(s.gap_weights),
+}
+_KINDS = {name: kind.dtype for name, kind in vars(Block).items() if isinstance(kind, Kept)}
+_ELSEWHERE = ("tenant", "gap_place", "told_place")
+_OF = {name: _DERIVED.get(name) or attrgetter(name) for name in _KINDS if name not in _ELSEWHERE}
+"""How a sample tells what is kept of it; else it takes what came before it as well."""
+
+
+class ColumnsBuilder:
+    """Takes samples in any order; ``freeze`` gives the columns, and nothing is added after it."""
+
+    def __init__(self, shelf: Shelf = BytesIO) -> None:
+        self._kept = {name: Column(kind, shelf()) for name, kind in _KINDS.items()}
+        self._gaps = GapStore(shelf)
+        self._tenants: dict[str, int] = {}
+        self._firsts: dict[Outcome, First] = {}
+        self._waiting: list[Sample] = []
+        self._gaps_waiting = 0
+
+    def extend(self, samples: Iterable[Sample]) -> None:
+        """Take them all."""
+        for sample in samples:
+            self.add(sample)
+
+    def add(self, sample: Sample) -> None:
+        """Take one."""
+        self._waiting.append(sample)
+        self._gaps_waiting += len(sample.gaps)
+        if len(self._waiting) >= ROWS or self._gaps_waiting >= GAPS:
+            self._flush()
+
+    def read(self, name: str) -> NDArray[Any]:
+        """What is kept of all so far, in the order in which they came."""
+        self._flush()
+        return self._kept[name].read()
+
+    def freeze(self, *, newest: bool = False) -> SampleColumns:
+        """The columns. With ``newest``, of samples with one index only the last that came."""
+        self._sort(newest=newest)
+        return SampleColumns(tuple(self._tenants), dict(self._firsts), self._kept, self._gaps)
+
+    def _flush(self) -> None:
+        samples, self._waiting, self._gaps_waiting = self._waiting, [], 0
+        if not samples:
+            return
+        found = {
+            name: np.array([of(sample) for sample in samples], dtype=_KINDS[name])
+            for name, of in _OF.items()
+        }
+        codes = self._tenants
+        found["tenant"] = np.array([codes.setdefault(s.tenant, len(codes)) for s in samples])
+        told = np.where(found["told"], found["gap_count"], 0)
+        first_gap, first_token = self._gaps.places
+        found["gap_place"] = first_gap + _before(found["gap_count"])
+        found["told_place"] = first_token + _before(told)
+        for name, values in found.items():
+            self._kept[name].add(values)
+        block = Block(found.__getitem__, len(samples))
+        tokens = (s.gap_tokens for s in samples if s.gap_tokens)
+        self._gaps.add(
+            GapPiece(
+                block.gap_count,
+                np.where(block.success, block.intended_at, np.nan),
+                block.told,
+                np.fromiter(chain.from_iterable(s.gaps for s in samples), np.float64),
+                np.fromiter(chain.from_iterable(tokens), np.int64),
+            )
+        )
+        for place in np.flatnonzero(~block.success).tolist():
+            self._failed(samples[place])
+
+    def _failed(self, sample: Sample) -> None:
+        first = self._firsts.get(sample.outcome)
+        if first is None or sample.index < first.index:
+            self._firsts[sample.outcome] = First(sample.index, sample.error)
+
+    def _sort(self, *, newest: bool) -> None:
+        """By intended start and index; those that came earlier first where both are equal."""
+        order = np.lexsort((self.read("index"), self.read("intended_at")))
+        if newest:
+            stays = _last_of_each(self.read("index"))
+            self._gaps.leave_out(~stays)
+            order = order[stays[order]]
+        for column in self._kept.values():
+            column.rewrite(column.read()[order])
+
+
+def columns_of(samples: Iterable[Sample], shelf: Shelf = BytesIO) -> SampleColumns:
+    """The columns of these samples."""
+    builder = ColumnsBuilder(shelf)
+    builder.extend(samples)
+    return builder.freeze()
+
+
+def _before(counts: Ints) -> Ints:
+    """By place, the sum of those before it."""
+    return np.cumsum(counts) - counts
+
+
+def _last_of_each(index: Ints) -> NDArray[np.bool_]:
+    """By place, whether the same number does not come again."""
+    stays = np.zeros(len(index), dtype=np.bool_)
+    stays[len(index) - 1 - np.unique(index[::-1], return_index=True)[1]] = True
+    return stays
