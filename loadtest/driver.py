@@ -253,7 +253,8 @@ class Driver:
                 fold.sent(since(at))
 
         def on_tokens(ats: Sequence[float], counts: Sequence[int]) -> None:
-            times = [since(at) for at in ats]
+            origin = means.clock.origin
+            times = [at - origin for at in ats]
             first = not flight.times
             flight.received(times, counts)
             if first and flight.sent_at is not None and on_first is not None:

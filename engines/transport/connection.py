@@ -36,11 +36,11 @@ class Connection(asyncio.Protocol):
         self._parts: list[bytes] = []
         self.on_body: Callable[[bytes], None] = self._parts.append
         """httptools' call, for each piece of the body."""
-        self.held: list[Held] | None = None
+        self.held: Held | None = None
         """Reads that wait, each with its stamp; None while nothing may wait."""
-        self.times_of: Callable[[list[Held]], Sequence[float]] = _as_they_are
+        self.times_of: Callable[[Held], Sequence[float]] = _as_they_are
         """Turns the stamps of what was held into times."""
-        self._seen: list[Held] | None = None
+        self._seen: Held | None = None
         self._may_hold = False
         self._parser = httptools.HttpResponseParser(self)
         self._exchange: Exchange | None = None
@@ -120,8 +120,9 @@ class Connection(asyncio.Protocol):
         at = 0.0 if exchange is None else exchange.clock()
         held = self.held
         if held is not None and may_wait(data):
-            held.append((data, at, 0))
-            if len(held) >= MOST_HELD:
+            held.data.append(data)
+            held.stamps.append(at)
+            if len(held.data) >= MOST_HELD:
                 self.settle()
         else:
             self.take(data, at)
@@ -129,13 +130,13 @@ class Connection(asyncio.Protocol):
     def settle(self) -> None:
         """Parse what was held, and hand it on."""
         held, exchange = self.held, self._exchange
-        if not held or exchange is None:
+        if held is None or not held.data or exchange is None:
             return
-        self.held = []
+        self.held = Held()
         times, parts = self.times_of(held), self._parts
         ats: list[float] = []
         fault, at = "", 0.0
-        for (data, _, _), at in zip(held, times, strict=True):
+        for data, at in zip(held.data, times, strict=True):
             fault = self._parse(data)
             ats += [at] * (len(parts) - len(ats))
             if fault or self._complete:
@@ -154,11 +155,11 @@ class Connection(asyncio.Protocol):
         """Whether what is held was held when this was last asked."""
         held, seen = self.held, self._seen
         self._seen = held
-        return bool(held) and held is seen
+        return held is not None and bool(held.data) and held is seen
 
     def take(self, data: bytes, at: float) -> None:
         """Bytes that arrived ``at``, by the event loop's reading or the kernel's own stamp."""
-        if self.held:
+        if self.held is not None and self.held.data:
             self.settle()
         exchange = self._exchange
         if exchange is None:  # nobody asked: it can't be told apart from the next answer
@@ -192,7 +193,7 @@ class Connection(asyncio.Protocol):
         elif fault:
             exchange.end(Outcome.MALFORMED, fault, at=at)
         elif self._may_hold and self.held is None and exchange.patient is not None:
-            self.held = [] if exchange.patient.waits else None
+            self.held = Held() if exchange.patient.waits else None
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.settle()
@@ -275,8 +276,8 @@ class Connection(asyncio.Protocol):
             self._linger = None
 
 
-def _as_they_are(held: list[Held]) -> Sequence[float]:
-    return [at for _, at, _ in held]
+def _as_they_are(held: Held) -> Sequence[float]:
+    return held.stamps
 
 
 def _because(exc: Exception | None) -> str:

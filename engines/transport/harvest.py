@@ -17,9 +17,9 @@ from typing import Protocol
 
 from engines.transport.kernel_clock import KernelClock
 
-PAUSE = 0.001
+PAUSE = 0.002
 """Seconds between two turns while much comes."""
-_LATE = 3_000_000
+_LATE = 5_000_000
 """ns since the last turn, after which more than one event may wait in a socket."""
 _CLOSE = 1_000_000
 """ns between two wakings that follow each other closely."""

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-Held = tuple[bytes, Any, int]
-"""What was read, its stamp, and the ns at which it was read where the stamp does not tell."""
-
 MOST_HELD = 128
 """Reads of one stream that wait at most."""
 LONGEST_HELD = 4096
 """Bytes of a read that waits: with ``MOST_HELD``, what one stream holds at most is 512 KiB."""
+
+
+class Held:
+    """Reads that wait, in three columns: many small objects would cost the memory's time."""
+
+    __slots__ = ("data", "read_at", "stamps")
+
+    def __init__(self) -> None:
+        self.data: list[bytes] = []
+        self.stamps: list[Any] = []
+        """When each came: seconds, or what its carrier turns into them."""
+        self.read_at: list[int] = []
+        """When each was read, in ns, where the stamp is the kernel's."""
+
 
 _ENDS = (b"}\n\n\r\n", b"}\r\n\r\n\r\n")
 

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engines.transport.held import Held
 from measurement.histogram import Histogram, HistogramBuilder
 
 SO_TIMESTAMPNS = 35
@@ -34,8 +33,6 @@ _TRIES = 5
 _NANO = 1e-9
 _FEW = 8
 """Stamps that are converted one by one, which is then the cheaper way."""
-_GATHERED = 4096
-"""Lags that are gathered before they are counted together."""
 
 Nanoseconds = Callable[[], int]
 Ancillary = list[tuple[int, int, bytes]]
@@ -96,7 +93,6 @@ class KernelClock:
         self.together = 0
         """Reads with the stamp of the one before."""
         self._lag = HistogramBuilder()
-        self._lags: list[float] = []
         self._stepped_at = -1
 
     def now(self) -> int:
@@ -111,26 +107,25 @@ class KernelClock:
         """
         now = self._monotonic()
         self._look(now)
-        return self._one(ancillary, now, now, floor)
+        return self._one(stamp_of(ancillary), now, now, floor)
 
-    def all_arrived(self, held: Sequence[Held], floor: float) -> list[float]:
+    def all_arrived(
+        self, raw: Sequence[bytes], read_at: Sequence[int], floor: float
+    ) -> list[float]:
         """When the bytes of several reads of one stream arrived: ``arrived`` of each.
 
-        Each is given as its bytes, its ancillary data and when it was read.
+        Each is given as ``stamp_of`` its ancillary data, and when it was read by ``now``.
         """
         now = self._monotonic()
         self._look(now)
-        if len(held) < _FEW or held[0][2] <= self._stepped_at:
-            return self._one_by_one(held, now, floor)
-        joined = b"".join([ancillary[0][2] for _, ancillary, _ in held if ancillary])
-        if len(joined) != len(held) * _TIMESPEC.size:
-            return self._one_by_one(held, now, floor)
+        joined = b"".join(raw)
+        whole = len(joined) == len(raw) * _TIMESPEC.size
+        if len(raw) < _FEW or read_at[0] <= self._stepped_at or not whole:
+            return self._one_by_one(raw, read_at, now, floor)
         stamps = np.frombuffer(joined, np.int64).reshape(-1, 2)
         at = stamps[:, 0] * 1_000_000_000 + (stamps[:, 1] + self._offset.value)
-        read_at = np.fromiter((entry[2] for entry in held), np.int64, len(held))
-        self._lags += (np.maximum(read_at - at, 0) * _NANO).tolist()
-        if len(self._lags) >= _GATHERED:
-            self._count()
+        late = np.array(read_at, np.int64) - at
+        self._lag.record_all((np.maximum(late, 0) * _NANO).tolist())
         at = np.maximum.accumulate(np.minimum(at, now))
         return np.maximum(at * _NANO, floor).tolist()  # type: ignore[no-any-return]
 
@@ -140,19 +135,21 @@ class KernelClock:
         self.together += several
         self._lag.record(wait * _NANO, several)
 
-    def _one_by_one(self, held: Sequence[Held], now: int, floor: float) -> list[float]:
+    def _one_by_one(
+        self, raw: Sequence[bytes], read_at: Sequence[int], now: int, floor: float
+    ) -> list[float]:
         times = []
-        for _, ancillary, read_at in held:
-            floor = self._one(ancillary, read_at, now, floor)
+        for stamp, when in zip(raw, read_at, strict=True):
+            floor = self._one(stamp, when, now, floor)
             times.append(floor)
         return times
 
-    def _one(self, ancillary: Ancillary, read_at: int, now: int, floor: float) -> float:
-        stamp = _stamp(ancillary)
-        if stamp is None or read_at <= self._stepped_at:
+    def _one(self, raw: bytes, read_at: int, now: int, floor: float) -> float:
+        if not raw or read_at <= self._stepped_at:
             self._unstamped += 1
             return max(read_at * _NANO, floor)
-        at = min(stamp + self._offset.value, now)
+        seconds, nanoseconds = _TIMESPEC.unpack(raw)
+        at = min(seconds * 1_000_000_000 + nanoseconds + self._offset.value, now)
         self._lag.record(max(0, read_at - at) * _NANO)
         return max(at * _NANO, floor)
 
@@ -161,13 +158,8 @@ class KernelClock:
         if now - self._sampled_at > RENEW_AFTER / _NANO:
             self._renew(now)
 
-    def _count(self) -> None:
-        self._lag.record_many(self._lags)
-        self._lags.clear()
-
     def lag(self) -> ReceiveLag:
         """What it has seen so far."""
-        self._count()
         return ReceiveLag(
             self._lag.freeze(), self._worst * _NANO, self._steps, self._unstamped, self.together
         )
@@ -182,10 +174,9 @@ class KernelClock:
         self._sampled_at = now
 
 
-def _stamp(ancillary: Ancillary) -> int | None:
-    """The kernel's stamp in ns of its wall clock."""
+def stamp_of(ancillary: Ancillary) -> bytes:
+    """The kernel's stamp as it came; b"" where there is none."""
     for _level, kind, data in ancillary:
         if kind == SO_TIMESTAMPNS and len(data) == _TIMESPEC.size:
-            seconds, nanoseconds = _TIMESPEC.unpack(data)
-            return int(seconds) * 1_000_000_000 + int(nanoseconds)
-    return None
+            return data
+    return b""

@@ -24,6 +24,7 @@ from engines.transport.kernel_clock import (
     STAMP_SPACE,
     Ancillary,
     KernelClock,
+    stamp_of,
 )
 
 LOOK = 64 * 1024
@@ -37,8 +38,8 @@ _EVENT = re.compile(rb"\n\r?\n(?:\r\n)?")
 class Receiver(Protocol):
     """What takes the bytes, with the time at which they arrived."""
 
-    held: list[Held] | None
-    times_of: Callable[[list[Held]], Sequence[float]]
+    held: Held | None
+    times_of: Callable[[Held], Sequence[float]]
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None: ...
 
@@ -136,8 +137,10 @@ class KernelStream(asyncio.Transport):
             return
         if data.find(b"\n\n") + 4 < len(data):
             self._clock.joined(data.count(b"\n\n"), now - since)
-        if len(held) < MOST_HELD - 1 and may_wait(data):
-            held.append((data, ancillary, now))
+        if len(held.data) < MOST_HELD - 1 and may_wait(data):
+            held.data.append(data)
+            held.stamps.append(stamp_of(ancillary))
+            held.read_at.append(now)
         elif data:
             if len(data) == self._size:
                 self._size = min(2 * self._size, LOOK)
@@ -150,19 +153,21 @@ class KernelStream(asyncio.Transport):
         receiver = self._receiver
         held = receiver.held
         if held is not None and may_wait(data):
-            held.append((data, ancillary, now))
-            if len(held) >= MOST_HELD:
+            held.data.append(data)
+            held.stamps.append(stamp_of(ancillary))
+            held.read_at.append(now)
+            if len(held.data) >= MOST_HELD:
                 receiver.settle()
             return
-        if held:
+        if held is not None and held.data:
             receiver.settle()
         at = self._clock.arrived(ancillary, self._floor)
         self._clock.together += at == self._floor
         self._floor = at
         receiver.take(data, at)
 
-    def _times_of(self, held: list[Held]) -> Sequence[float]:
-        times = self._clock.all_arrived(held, self._floor)
+    def _times_of(self, held: Held) -> Sequence[float]:
+        times = self._clock.all_arrived(held.stamps, held.read_at, self._floor)
         self._floor = times[-1]
         return times
 

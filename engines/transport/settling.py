@@ -38,7 +38,7 @@ class Settling:
     async def all(self) -> None:
         """Have every connection parse what it holds by now."""
         for connection in list(self._connections):
-            if connection.held:
+            if connection.held is not None and connection.held.data:
                 connection.settle()
                 await asyncio.sleep(0)
 

@@ -73,7 +73,7 @@ class Fed:
             if exchange.ended.done():
                 break
             connection.data_received(data)
-            self.waited = max(self.waited, len(connection.held or ()))
+            self.waited = max(self.waited, len(connection.held.data if connection.held else ()))
             if turn in self.settles:
                 connection.settle()
         connection.connection_lost(None)

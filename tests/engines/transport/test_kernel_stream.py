@@ -18,7 +18,13 @@ from engines.egress import EgressRules
 from engines.transport.harvest import Harvest
 from engines.transport.held import Held
 from engines.transport.httptools_stream import HttptoolsTransport
-from engines.transport.kernel_clock import RENEW_AFTER, SO_TIMESTAMPNS, KernelClock, Offset
+from engines.transport.kernel_clock import (
+    RENEW_AFTER,
+    SO_TIMESTAMPNS,
+    KernelClock,
+    Offset,
+    stamp_of,
+)
 from engines.transport.kernel_stream import KernelStream, sizes
 from tests.engines.conftest import QUICK, Ask
 
@@ -210,14 +216,14 @@ class Waiting:
     """Takes a stream's bytes, and lets its reads wait."""
 
     def __init__(self) -> None:
-        self.held: list[Held] | None = []
-        self.times_of: Callable[[list[Held]], Sequence[float]] = lambda held: [0.0] * len(held)
+        self.held: Held | None = Held()
+        self.times_of: Callable[[Held], Sequence[float]] = lambda held: [0.0] * len(held.data)
         self.taken: list[bytes] = []
 
     def settle(self) -> None:
-        if self.held:
-            self.taken += [data for data, _, _ in self.held]
-            self.held = []
+        if self.held is not None:
+            self.taken += self.held.data
+            self.held = Held()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None: ...
 
@@ -244,7 +250,8 @@ async def test_what_came_in_one_pause_is_read_at_once_and_the_pause_is_its_lag()
         theirs.sendall(chunk(TOKEN))
         now = clock.now()
         stream.together(now, now - SECOND // 100)
-        assert [data for data, _, _ in waiting.held or ()] == [chunk(TOKEN) * 2]
+        assert waiting.held is not None
+        assert waiting.held.data == [chunk(TOKEN) * 2]
         lag = clock.lag()
         assert (lag.together, lag.lag.count) == (1, 1)
         assert lag.lag.percentile(50) == pytest.approx(0.01, rel=1e-3)
@@ -257,7 +264,8 @@ async def test_apart_what_has_one_stamp_is_read_at_once_and_the_end_waits_for_no
     with theirs:
         theirs.sendall(chunk(TOKEN) * 3 + chunk(END))
         stream.apart(clock.now())
-        assert (waiting.taken, waiting.held) == ([chunk(TOKEN) * 3 + chunk(END)], [])
+        assert waiting.held is not None
+        assert (waiting.taken, waiting.held.data) == ([chunk(TOKEN) * 3 + chunk(END)], [])
         stream.abort()
         await asyncio.sleep(0)
 
@@ -271,17 +279,18 @@ def test_many_stamps_at_once_are_each_stamp_by_itself(
 ) -> None:
     clocks = Clocks()
     one, all_ = (KernelClock(clocks.read_monotonic, clocks.read_wall) for _ in range(2))
-    held: list[Held] = []
+    held: list[tuple[bytes, int]] = []
     for turn, (before, after) in enumerate(waits):
         clocks.monotonic += before
-        stamp = [] if missing and turn % missing == 0 else clocks.stamp()
+        stamp = b"" if missing and turn % missing == 0 else stamp_of(clocks.stamp())
         clocks.monotonic += after
-        held.append((b"", stamp, clocks.monotonic))
+        held.append((stamp, clocks.monotonic))
     floor, times = 0.0, []
-    for _, stamp, read_at in held:
-        floor = one.all_arrived([(b"", stamp, read_at)], floor)[0]
+    for stamp, read_at in held:
+        floor = one.all_arrived([stamp], [read_at], floor)[0]
         times.append(floor)
-    assert all_.all_arrived(held, 0.0) == pytest.approx(times, abs=1e-9)
+    stamps, reads = zip(*held, strict=True)
+    assert all_.all_arrived(stamps, reads, 0.0) == pytest.approx(times, abs=1e-9)
     assert all_.lag().lag.count == one.lag().lag.count
     assert all_.lag().unstamped == one.lag().unstamped
 
@@ -289,9 +298,10 @@ def test_many_stamps_at_once_are_each_stamp_by_itself(
 def test_what_was_held_over_a_step_of_the_wall_clock_keeps_the_time_of_its_reading() -> None:
     clocks = Clocks()
     clock = KernelClock(clocks.read_monotonic, clocks.read_wall)
-    held = [(b"", clocks.stamp(), clocks.monotonic + turn) for turn in range(12)]
+    reads = [clocks.monotonic + turn for turn in range(12)]
+    stamps = [stamp_of(clocks.stamp()) for _ in reads]
     clocks.monotonic += int((RENEW_AFTER + 0.1) * SECOND)
     clocks.ahead += 3_600 * SECOND
-    times = clock.all_arrived(held, 0.0)
-    assert times == pytest.approx([read_at / SECOND for _, _, read_at in held])
+    times = clock.all_arrived(stamps, reads, 0.0)
+    assert times == pytest.approx([read_at / SECOND for read_at in reads])
     assert (clock.lag().steps, clock.lag().unstamped) == (1, 12)
