@@ -66,7 +66,7 @@ class Seen:
     workers: tuple[Mapping[str, Any], ...] = ()
     """Of several processes: what each one noticed of itself."""
     lost: tuple[str, ...] = ()
-    """Sentences on those that did not report."""
+    """Sentences on those that did not report, and on clocks that are not known well enough."""
     due: int | None = None
     """What the schedule held by the time that each of several processes stopped."""
 

@@ -43,7 +43,7 @@ def together(
         policy=_policy(seen),
         signals=seen[0].signals if seen and members[0].measured is not None else {},
         workers=tuple(map(_row, members)),
-        lost=tuple(_sentence(member) for member in members if member.measured is None),
+        lost=tuple(doubt for member in members for doubt in member.doubts()),
         due=_due(members, scenario, facts, stopped_at),
     )
 
@@ -114,7 +114,8 @@ def _policy(seen: Sequence[Seen]) -> dict[str, Any]:
 
 
 def _row(member: Member) -> Mapping[str, Any]:
-    row: dict[str, Any] = {"slice": f"{member.part.number}/{member.part.of}", "lost": member.lost}
+    part = f"{member.part.number}/{member.part.of}"
+    row: dict[str, Any] = {"slice": part, "lost": member.lost, **member.about()}
     if member.measured is None:
         return row
     seen = member.measured.seen
@@ -125,11 +126,3 @@ def _row(member: Member) -> Mapping[str, Any]:
         "connections": seen.carried.connections if seen.carried else None,
         "loop_lag_p99_ms": None if lag is None else 1e3 * lag,
     }
-
-
-def _sentence(member: Member) -> str:
-    part = member.part
-    return (
-        f"Worker {part.number + 1} of {part.of} {member.lost}: its part of the load was not sent "
-        "to the end, and what it had under way is counted as cancelled. Run it again."
-    )

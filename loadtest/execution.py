@@ -80,6 +80,10 @@ class Start:
         monotonic = time.monotonic() + seconds
         return cls(monotonic, monotonic - offset.value / 1e9)
 
+    def line(self) -> bytes:
+        """How a worker that waits at the barrier is told it."""
+        return f"{self.monotonic!r} {self.unix!r}\n".encode()
+
 
 @dataclass(frozen=True, slots=True)
 class Order:

@@ -15,6 +15,7 @@ from typing import Any
 from documents.problem import DocumentError, Problem
 from loadtest import facts as run_facts
 from loadtest import publishing
+from loadtest.behaviour import Behaviour
 from loadtest.column_files import column_files
 from loadtest.conclusion import CANCELLED, FINISHED, Conclusion, Seen, conclude
 from loadtest.execution import Observer
@@ -23,6 +24,7 @@ from loadtest.outline import Outline
 from loadtest.recorder import Recorder
 from loadtest.scenario import Scenario
 from loadtest.schedule import WHOLE
+from loadtest.simulation.clients import Clients
 from loadtest.simulation.feed import Feed, OpenFeed, feed_of
 from loadtest.simulation.front import Ways
 from loadtest.simulation.host import Means, Simulation
@@ -84,14 +86,10 @@ def simulate(
 
 
 def problems(scenario: Scenario) -> list[Problem]:
-    """What is asked of clients and of a shadow, and would be passed over in silence here."""
-    asked = {
-        "shadow": scenario.shadow and scenario.shadow.metadata.name,
-        "retries": scenario.retries,
-        "cancellations": scenario.cancellations,
-    }
+    """What is asked of a client beside the load, and would be passed over in silence here."""
+    shadow = scenario.shadow and scenario.shadow.metadata.name
     message = "is not done in the engine model; leave it out, or run a load test"
-    return [Problem(name, value, message) for name, value in asked.items() if value]
+    return [Problem("shadow", shadow, message)] if shadow else []
 
 
 class _Run:
@@ -129,7 +127,9 @@ class _Run:
             scenario.timeouts,
             self._laws.roster,
         )
-        self._simulation = Simulation(means, deadline=scenario.duration_s + scenario.drain_s)
+        deadline = scenario.duration_s + scenario.drain_s
+        self._simulation = Simulation(means, deadline=deadline)
+        self._simulation.clients = self._clients(deadline)
         ways = Ways(self._simulation.grant, self._simulation.shed)
         self._simulation.limiter = self._laws.door(self._engine, ways)
 
@@ -159,6 +159,15 @@ class _Run:
         if options.observer is not None:
             options.observer.concluded(conclusion)
         return conclusion
+
+    def _clients(self, deadline: float) -> Clients | None:
+        """None where a request that fails stays failed, and nobody goes away."""
+        scenario = self._scenario
+        retrier = self._laws.retrier(lambda: self._simulation.now)
+        if retrier is None and scenario.retries is None and scenario.cancellations is None:
+            return None
+        behaviour = Behaviour(self._schedule, scenario.retries, scenario.cancellations)
+        return Clients(behaviour, retrier, deadline)
 
     def _going(self, now: float) -> bool:
         """Whether to go on; whoever watches is told how far it has come."""

@@ -128,6 +128,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except DocumentError as error:
         problems = [str(problem) for problem in error.problems]
         code = _error(lines, "bad_configuration", str(error), problems=problems)
+    except ChildProcessError as error:  # one of several did not get ready: a sentence of ours
+        code = _error(lines, "infrastructure", str(error))
     except Exception as error:  # noqa: BLE001 - the edge: whatever it is, the supervisor is told
         code = _error(lines, "infrastructure", f"{type(error).__name__}: {error}")
     lines.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from schedulers.enforcement import Host, explain
 from schedulers.ordering.base import laws as orderings
 from schedulers.runtime.caps import Caps
 from schedulers.runtime.deciding import Deciding
+from schedulers.runtime.retrying import Retrier
 from schedulers.runtime.waiting_room import WaitingRoom
 from simulator.core.config import EngineConfig
 from simulator.core.engine import Engine
@@ -46,12 +48,13 @@ class Laws:
         self._laws: dict[DecisionPoint, Any] = dict(self._policy.laws) if self._policy else {}
         self._keep = keep
         self._cost_clock = cost_clock
+        self._seed = scenario.seed
         self._said = Deciding(cost_clock, keep)
         self._known = Known.of(scenario.tenants, scenario.slo, config)
         asks = self._laws.keys() - {DecisionPoint.CONCURRENCY, DecisionPoint.RETRY}
         self.roster = Roster(self._known) if asks else None
         self.limiter: VirtualLimiter | None = None
-        self._room = self._make_room(scenario.seed) if self._laws.keys() & _FRONT else None
+        self._room = self._make_room() if self._laws.keys() & _FRONT else None
 
     def hooks(self, given: Hooks) -> Hooks:
         """The hooks that were given, with those of the policy's laws in their place."""
@@ -64,7 +67,7 @@ class Laws:
             way = Preemption(self._laws[DecisionPoint.PREEMPTION], self.roster, self._said)
             fields |= {"victim": way.victim, "swaps": way.swaps}
         if self._room is not None and self.roster is not None and ORDERING in self._laws:
-            fields["next_up"] = Queueing(self._room, self.roster, self._said).next_up
+            fields["line"] = partial(Queueing, self._room, self.roster, self._said)
         return dataclasses.replace(given, **fields)
 
     def door(self, engine: Engine, ways: Ways) -> Door | None:
@@ -77,11 +80,19 @@ class Laws:
         readings = Readings(engine, self.roster.prefill_rate)
         return Front(self._room, self.limiter, ways, self.roster, readings.at, self._said)
 
-    def _make_room(self, seed: int) -> WaitingRoom:
+    def retrier(self, clock: Callable[[], float]) -> Retrier | None:
+        """Who says whether a request is sent again; None: its client does."""
+        law = self._laws.get(DecisionPoint.RETRY)
+        if law is None:
+            return None
+        draw = np.random.default_rng(self._seed).random
+        return Retrier(law, sleep=_sleepless, clock=clock, draw=draw, on_decision=self._said.tell)
+
+    def _make_room(self) -> WaitingRoom:
         """A point that the policy leaves open is as it is without a policy."""
         admission = self._laws.get(ADMISSION) or build(admissions.get("always"), {})
         ordering = self._laws.get(ORDERING) or build(orderings.get("fcfs"), {})
-        return WaitingRoom(admission, ordering, Caps(), np.random.default_rng(seed).random)
+        return WaitingRoom(admission, ordering, Caps(), np.random.default_rng(self._seed).random)
 
     def told(self) -> dict[str, Any]:
         """The summary's ``policy``."""
@@ -99,3 +110,8 @@ class Laws:
             "deciding_seconds": said.seconds + (limiter.deciding_seconds if limiter else 0.0),
             "steps": said.steps + (limiter.steps if limiter else 0),
         }
+
+
+async def _sleepless(seconds: float) -> None:
+    """A simulation waits by its own clock."""
+    raise AssertionError(f"a simulation slept for {seconds} s")

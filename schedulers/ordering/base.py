@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from documents.registry import Registry
@@ -49,6 +50,27 @@ class Backlog:
         return Backlog(self.tenants | {tenant}, self.tiers | {tier})
 
 
+class Motion(StrEnum):
+    """How ranks change while a law's state stays as it is: what a host may keep them in."""
+
+    STANDS = "stands"
+    """Not at all."""
+    STEPS = "steps"
+    """At moments that ``stands_until`` tells."""
+    RISES = "rises"
+    """Steadily, as ``rise`` tells."""
+    MOVES = "moves"
+    """In any way: all that wait are ranked anew each time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rise:
+    """A rank begins with −max(0, now − since) / per, both in seconds; the rest of it stands."""
+
+    since: float
+    per: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
     """``index`` is the next in the queue, None where nobody is left; ``drop``: the hopeless."""
@@ -64,12 +86,11 @@ S = TypeVar("S")
 class OrderingLaw(Law, Protocol[S]):
     """Pure functions over a frozen, JSON-able state that the host keeps.
 
-    Where ``moves`` is False, ranks of those that wait change only with the state, so a host may
-    keep them in a heap.
+    ``motion`` says how ranks change as time passes, so that a host needs not ask for all of them
+    at each turn.
     """
 
-    moves: ClassVar[bool]
-    """Whether ranks change as time passes."""
+    motion: ClassVar[Motion]
     fifo_within_tenant: ClassVar[bool]
     """Whether requests of one tenant and tier go in order of arrival, so that only heads matter."""
 
@@ -83,6 +104,14 @@ class OrderingLaw(Law, Protocol[S]):
 
     def rank(self, state: S, one: Waiting, now: float) -> Rank:
         """The lowest is next; serials break ties, so that equals keep their order."""
+        ...
+
+    def stands_until(self, one: Waiting, now: float) -> float:
+        """Where ranks change in steps: its rank at ``now`` is the same until then."""
+        ...
+
+    def rise(self, one: Waiting) -> Rise:
+        """Where ranks rise steadily: how its does."""
         ...
 
     def hopeless(self, one: Waiting, now: float) -> bool:
@@ -106,7 +135,7 @@ class Memoryless:
     """For laws that rank by what a request is."""
 
     __slots__ = ()
-    moves: ClassVar[bool] = False
+    motion: ClassVar[Motion] = Motion.STANDS
     fifo_within_tenant: ClassVar[bool] = False
 
     def start(self) -> None:
@@ -114,6 +143,12 @@ class Memoryless:
 
     def arrived(self, state: Any, one: Waiting, others: Backlog, now: float) -> Any:
         return state
+
+    def stands_until(self, one: Waiting, now: float) -> float:
+        return math.inf
+
+    def rise(self, one: Waiting) -> Rise:
+        raise NotImplementedError(f"{type(self).__name__} doesn't say how its ranks rise")
 
     def hopeless(self, one: Waiting, now: float) -> bool:
         return False

@@ -14,10 +14,10 @@ from typing import Any
 from schedulers.admission.base import Action, AdmissionLaw, Ended, Reservation
 from schedulers.concurrency.base import OutcomeKind
 from schedulers.decision import Reason
-from schedulers.ordering.base import Backlog, OrderingLaw, Rank, Waiting
+from schedulers.ordering.base import Backlog, OrderingLaw, Waiting
 from schedulers.request import Request
 from schedulers.runtime.caps import Caps
-from schedulers.runtime.flow import Flow
+from schedulers.runtime.flow import Flow, first_of
 from schedulers.runtime.leaving import Leaving
 from schedulers.signals import Signals
 
@@ -114,7 +114,7 @@ class WaitingRoom:
             self._remove(newest)
             gone.append(self._sent(newest, Reason.DISPLACED, now))
         self.order = self.ordering.arrived(self.order, one, self._backlog(), now)
-        self._place_for(one).append(one)
+        self._place_for(one).add(one)
         return gone
 
     def leave(self, one: Waiting) -> bool:
@@ -151,7 +151,7 @@ class WaitingRoom:
             if lost is not None:
                 self._remove(lost)
                 return self._sent(lost, Reason.HOPELESS, now)
-            one = self._first(flows, now)
+            one = first_of(flows, self.ordering, self.order, now)
             if one is None:
                 return None
             self._before = (self.admitting, self.order)
@@ -180,7 +180,7 @@ class WaitingRoom:
         else:
             self._freed(went, now, prefilled=False)
         self._leaving.stayed(now)
-        self._place_for(went.one).put_back(went.one)
+        self._place_for(went.one).add(went.one)
         self._ends = None
 
     def prefilled(self, went: Admitted, now: float) -> None:
@@ -254,6 +254,8 @@ class WaitingRoom:
             kept.admitting = kept.admission.ended(kept.admitting, over, now)
 
     def _candidates(self, closed: int, broke: set[str]) -> list[Flow]:
+        if closed > 2 and not broke:
+            return list(self._flows.values())
         return [
             flow
             for (band, tenant), flow in self._flows.items()
@@ -266,16 +268,6 @@ class WaitingRoom:
             if lost is not None:
                 return lost
         return None
-
-    def _first(self, flows: list[Flow], now: float) -> Waiting | None:
-        """Who has the lowest rank, the first of equals; None where nobody is left."""
-        found: Waiting | None = None
-        lowest: Rank = ()
-        for flow in flows:
-            rank, one = flow.first(self.ordering, self.order, now)
-            if found is None or rank < lowest:
-                lowest, found = rank, one
-        return found
 
     def _place_for(self, one: Waiting) -> Flow:
         """The flow that it is about to wait in; it is counted."""

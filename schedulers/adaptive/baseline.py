@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from schedulers.cohort import Median, median, surely_above
-from schedulers.longer import longer
+from schedulers.adaptive.cohort import Median, median, surely_above
+from schedulers.adaptive.longer import longer
 
 POOL = 800
 """The most samples of one limit that are kept."""

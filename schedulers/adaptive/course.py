@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from schedulers.baseline import Reading
+from schedulers.adaptive.baseline import Reading
+from schedulers.adaptive.longer import longer
 from schedulers.decision import Reason
-from schedulers.longer import longer
 
 PRECISE = 0.1
 """Standard error of a median above which growth does not speed up."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from schedulers.baseline import POOL, Baseline, Sense, read
+from schedulers.adaptive.baseline import POOL, Baseline, Sense, read
 
 TOLERANCE = math.log(1.06)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 
-from schedulers.cohort import Cohort, Seen, median
-from schedulers.pace import Pace
+from schedulers.adaptive.cohort import Cohort, Seen, median
+from schedulers.adaptive.pace import Pace
 
 REST_STEP = 0.9
 """A rest must be lower by a tenth to be taken over."""

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from schedulers.baseline import Baseline, Reading
-from schedulers.course import Course, Trial, Verdict, climb, verify
+from schedulers.adaptive.baseline import Baseline, Reading
+from schedulers.adaptive.course import Course, Trial, Verdict, climb, verify
 from schedulers.decision import Reason
 
 TOLERANCE = math.log(1.06)

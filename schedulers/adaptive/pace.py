@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from schedulers.cohort import median
+from schedulers.adaptive.cohort import median
 
 FEWEST = 8
 """Answers of a cohort before its median says anything."""

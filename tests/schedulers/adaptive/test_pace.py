@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from schedulers.longer import longer
-from schedulers.pace import Pace
+from schedulers.adaptive.longer import longer
+from schedulers.adaptive.pace import Pace
 
 
 def after(*cohorts: tuple[int, float]) -> Pace:
