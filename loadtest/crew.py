@@ -198,9 +198,8 @@ def _conclude(order: Order, facts: Facts, members: list[Member], stop: asyncio.E
         for member in members:
             if member.measured is None:
                 builder.extend(partial_samples(builder, scenario, facts, member.part))
-        seen = together(
-            members, scenario, facts, last_sign(builder), read_of_windows(order.out, Outline.of)
-        )
+        windows = read_of_windows(order.out, Outline.of)
+        seen = together(members, scenario, facts, last_sign(builder), windows)
         conclusion = conclude(builder.freeze(), scenario, facts, seen, status)
     said = crew_rules.note(scenario, facts.workers)
     notes = (*conclusion.notes, said) if said else conclusion.notes

@@ -45,7 +45,9 @@ class ColumnsBuilder:
             self.add(sample)
 
     def add(self, sample: Sample) -> None:
-        """Take one."""
+        """Take one. ValueError where a stream tells of some gaps and not of others."""
+        if sample.gap_tokens is not None and len(sample.gap_tokens) != len(sample.gaps):
+            raise ValueError(f"request {sample.index} has more gaps than counts of tokens, or less")
         self._waiting.append(sample)
         self._gaps_waiting += len(sample.gaps)
         if len(self._waiting) >= ROWS or self._gaps_waiting >= GAPS:

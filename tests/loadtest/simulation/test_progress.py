@@ -67,10 +67,9 @@ def test_news_told_on_the_way_end_with_the_same_windows_as_a_run_that_nobody_wat
     assert [one.at for one in news] == sorted(one.at for one in news)
     newest = {window.index: window for one in news for window in one.windows}
     measured = [(w.start, w.events, w.cohort) for _, w in sorted(newest.items())]
-    assert measured == [(w.start, w.events, w.cohort) for w in read_windows(tmp_path)]
-    assert (
-        alone.seen.windows == watched.seen.windows == list(map(Outline.of, read_windows(tmp_path)))
-    )
+    windows = read_windows(tmp_path)
+    assert measured == [(w.start, w.events, w.cohort) for w in windows]
+    assert alone.seen.windows == watched.seen.windows == list(map(Outline.of, windows))
     assert conclusion is watched
     assert document(watched)["ttft_ms"] == document(alone)["ttft_ms"]
 
