@@ -26,7 +26,8 @@ from loadtest.crew_member import STOP_WITHIN, Heard, Member
 from loadtest.crew_sum import partial_samples, together
 from loadtest.execution import Observer, Order, Start
 from loadtest.facts import Facts
-from loadtest.recorder import PART, Recorder, read_samples, read_windows
+from loadtest.outline import Outline
+from loadtest.recorder import PART, Recorder, read_of_windows, read_samples
 from loadtest.recover import last_sign
 from loadtest.schedule import WHOLE, Slice
 from loadtest.version import version
@@ -197,7 +198,8 @@ def _conclude(order: Order, facts: Facts, members: list[Member], stop: asyncio.E
         for member in members:
             if member.measured is None:
                 builder.extend(partial_samples(builder, scenario, facts, member.part))
-        seen = together(members, scenario, facts, last_sign(builder), read_windows(order.out))
+        windows = read_of_windows(order.out, Outline.of)
+        seen = together(members, scenario, facts, last_sign(builder), windows)
         conclusion = conclude(builder.freeze(), scenario, facts, seen, status)
     said = crew_rules.note(scenario, facts.workers)
     notes = (*conclusion.notes, said) if said else conclusion.notes
