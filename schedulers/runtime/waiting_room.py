@@ -14,7 +14,7 @@ from typing import Any
 from schedulers.admission.base import Action, AdmissionLaw, Ended, Reservation
 from schedulers.concurrency.base import OutcomeKind
 from schedulers.decision import Reason
-from schedulers.ordering.base import Backlog, OrderingLaw, Waiting
+from schedulers.ordering.base import Backlog, Charge, OrderingLaw, Waiting
 from schedulers.request import Request
 from schedulers.runtime.caps import Caps
 from schedulers.runtime.flow import Flow, first_of
@@ -32,6 +32,8 @@ class Admitted:
     reason: Reason
     version: str = ""
     """Of the policy whose law took it."""
+    charge: Charge | None = None
+    """What its ordering law has charged for it."""
 
     @property
     def request(self) -> Request:
@@ -60,6 +62,7 @@ class _Kept:
     """Laws that don't decide now, and the states that they come back to."""
 
     admission: AdmissionLaw[Any]
+    ordering: OrderingLaw[Any]
     admitting: Any
     order: Any
 
@@ -166,9 +169,11 @@ class WaitingRoom:
             self._remove(one)
             if answer.action is Action.SHED:
                 return self._sent(one, answer.reason, now, answer.retry_after_s)
-            self.order = self.ordering.left(self.order, one, self._backlog(), now)
+            before, law = self.order, self.ordering
+            self.order = law.left(before, one, self._backlog(), now)
+            charge = law.charge(before, self.order, one, now)
             self._leaving.left(now)
-            return Admitted(one, answer.reservation, now, answer.reason, self.version)
+            return Admitted(one, answer.reservation, now, answer.reason, self.version, charge)
 
     def back(self, went: Admitted, now: float) -> None:
         """The last that ``next`` took could not go after all: it waits again, where it was.
@@ -191,12 +196,21 @@ class WaitingRoom:
             kept.admitting = kept.admission.prefilled(kept.admitting, went.reservation, now)
 
     def ended(self, went: Admitted, over: Ended, now: float) -> None:
-        """It is over, however it went; both laws learn, if they are those that took it."""
+        """It is over, however it went; both laws learn, if they are those that took it.
+
+        Who was refused without service is charged nothing, by whichever law took it.
+        """
+        unserved = over.kind is OutcomeKind.REJECTED and not (over.prefilled or over.output_tokens)
         if went.version != self.version:
             self._freed(went, now, prefilled=over.prefilled)
+            if unserved:
+                self._refund(went, now)
             return
         self.admitting = self.admission.ended(self.admitting, over, now)
-        self.order = self.ordering.ended(self.order, went.one, over.output_tokens, now)
+        if unserved:
+            self._refund(went, now)
+        else:
+            self.order = self.ordering.ended(self.order, went.one, over.output_tokens, now)
 
     def adopt(
         self, version: str, admission: AdmissionLaw[Any], ordering: OrderingLaw[Any], now: float
@@ -208,7 +222,7 @@ class WaitingRoom:
         """
         if version == self.version:
             return
-        self._kept[self.version] = _Kept(self.admission, self.admitting, self.order)
+        self._kept[self.version] = _Kept(self.admission, self.ordering, self.admitting, self.order)
         kept = self._kept.pop(version, None)
         self.version = version
         self.admission, self.ordering = admission, ordering
@@ -252,6 +266,15 @@ class WaitingRoom:
             self.admitting = self.admission.ended(self.admitting, over, now)
         elif (kept := self._kept.get(went.version)) is not None:
             kept.admitting = kept.admission.ended(kept.admitting, over, now)
+
+    def _refund(self, went: Admitted, now: float) -> None:
+        one, charge = went.one, went.charge
+        if charge is None:
+            return
+        if went.version == self.version:
+            self.order = self.ordering.refused(self.order, one, charge, now)
+        elif (kept := self._kept.get(went.version)) is not None:
+            kept.order = kept.ordering.refused(kept.order, one, charge, now)
 
     def _candidates(self, closed: int, broke: set[str]) -> list[Flow]:
         if closed > 2 and not broke:

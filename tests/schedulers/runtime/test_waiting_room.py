@@ -8,6 +8,7 @@ import pytest
 
 from schedulers.admission.base import Ended
 from schedulers.admission.base import laws as admission
+from schedulers.concurrency.base import OutcomeKind
 from schedulers.decision import Reason
 from schedulers.ordering.base import Backlog, Waiting
 from schedulers.ordering.base import laws as ordering
@@ -224,3 +225,28 @@ def test_a_laws_own_time_to_come_back_is_capped_too() -> None:
         sent = it.next(None, 0.0)
         assert isinstance(sent, Sent)
         assert 20.0 <= sent.retry_after_s <= 30.0
+
+
+@pytest.mark.parametrize("order", ["vtc", "las"])
+def test_a_law_that_comes_back_has_refunded_what_was_refused_while_another_decided(
+    order: str,
+) -> None:
+    it = room(order=order)
+    own, law = it.admission, it.ordering
+    it.join(wait(1, tenant="a"), 0.0)
+    went = it.next(None, 0.0)
+    assert isinstance(went, Admitted)
+    charged = it.order
+    it.adopt("next", own, law, 0.0)
+    over = Ended(
+        request=went.request,
+        reservation=went.reservation,
+        admitted_at=0.0,
+        kind=OutcomeKind.REJECTED,
+        prefilled=False,
+    )
+    it.ended(went, over, 0.0)
+    it.adopt("", own, law, 0.0)
+    probe = wait(2, tenant="a")
+    assert law.rank(charged, probe, 0.0) > law.rank(it.order, probe, 0.0)
+    assert law.rank(it.order, probe, 0.0) == law.rank(law.start(), probe, 0.0)
