@@ -85,8 +85,9 @@ class AdmissionQueue:
         signals: Callable[[], Signals | None] = lambda: None,
         said: Deciding | None = None,
     ) -> None:
-        room = self._room = WaitingRoom(laws.admission, laws.ordering, caps or Caps(), draw)
-        room.version = laws.version
+        room = self._room = WaitingRoom(
+            laws.admission, laws.ordering, caps or Caps(), draw, laws.version
+        )
         self._limiter = limiter
         if limiter is not None:
             limiter.ahead = lambda: len(room)

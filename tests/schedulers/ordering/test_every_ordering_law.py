@@ -102,7 +102,7 @@ def test_a_hundred_refusals_leave_all_accounts_as_they_were(cls: type[Law]) -> N
         )
         room.ended(went, over, 0.0)
     assert len(room) == 0
-    assert numbers(state_to_json(room.order)) == pytest.approx([0.0] * 3, abs=1e-6)
+    assert numbers(state_to_json(room.laws.order)) == pytest.approx([0.0] * 3, abs=1e-6)
 
 
 def numbers(state: Any) -> list[float]:
