@@ -205,6 +205,7 @@ class AdmissionQueue:
         while len(self._room) and self._has_place():
             what = self._said.timed(lambda: self._room.next(self._signals(), now))
             if what is None:
+                self._turns.held(now)
                 break
             if isinstance(what, Sent):
                 self._send_away(what, now)

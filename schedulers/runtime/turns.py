@@ -31,6 +31,20 @@ class Turns:
         if ahead:
             self._order(1.0 + ahead, 1.0, Reason.IN_TURN, now)
 
+    def held(self, now: float) -> None:
+        """All that wait are held: told where the law sees too little of the engine, or they would
+        wait out their time without a word."""
+        if self._room.held_blind is None:
+            return
+        request, answer = self._room.held_blind
+        law = self._room.laws.admission
+        self._said.tell_changes(
+            DecisionPoint.ADMISSION,
+            answer.reason,
+            now,
+            lambda: admission.decided(law, request, answer, now),
+        )
+
     def sent(self, sent: Sent, now: float) -> None:
         """It is sent away."""
         if sent.reason is Reason.HOPELESS:

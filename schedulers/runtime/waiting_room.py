@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from schedulers.admission.base import Action, AdmissionLaw, Ended
+from schedulers.admission.base import Action, AdmissionLaw, Answer, Ended
 from schedulers.decision import Reason
 from schedulers.ordering.base import Backlog, OrderingLaw, Waiting
 from schedulers.request import Request
@@ -37,6 +37,8 @@ class Sent:
         return self.one.request
 
 
+BLIND = frozenset({Reason.STALE_SIGNALS, Reason.NO_SIGNALS})
+"""Why a law holds that sees too little of the engine: nothing need be wrong there."""
 _ROUNDING_S = 1e-3
 """More than what arrival + time to live and now − arrival differ by in rounding."""
 
@@ -64,6 +66,8 @@ class WaitingRoom:
         """When the next time to live ends, by which caps; None: to be found."""
         self._leaving = Leaving()
         self._held_until = math.inf
+        self.held_blind: tuple[Request, Answer] | None = None
+        """Who was held at the last turn because the law sees too little of the engine, if any."""
         self._others: Backlog | None = None
         """Who waits, as long as no tenant comes or goes."""
 
@@ -115,7 +119,7 @@ class WaitingRoom:
         Where the engine has no room for one, nobody of its tier or below passes it, or what is
         large would wait for ever; where its tenant has no budget, other tenants pass.
         """
-        self._held_until = math.inf
+        self._held_until, self.held_blind = math.inf, None
         closed, broke = 3, set[str]()
         while True:
             flows = self._candidates(closed, broke)
@@ -129,6 +133,8 @@ class WaitingRoom:
             answer = self.laws.offer(one.request, seen, now)
             if answer.action is Action.HOLD:
                 self._held_until = min(self._held_until, answer.until)
+                if answer.reason in BLIND:
+                    self.held_blind = one.request, answer
                 if answer.reason is Reason.TENANT_BUDGET:
                     broke.add(one.request.tenant)
                 else:

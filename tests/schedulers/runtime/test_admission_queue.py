@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -12,11 +13,12 @@ from hypothesis import strategies as st
 from schedulers.admission.base import laws as admission
 from schedulers.concurrency.base import OutcomeKind
 from schedulers.concurrency.base import laws as concurrency
-from schedulers.decision import Reason
+from schedulers.decision import Decision, Reason
 from schedulers.ordering.base import laws as ordering
 from schedulers.request import Request
 from schedulers.runtime.admission import AdmissionQueue, Laws, Shed
 from schedulers.runtime.caps import Caps
+from schedulers.runtime.deciding import Deciding
 from schedulers.runtime.limiter import Limiter
 from simulator import virtual_time
 from tests.schedulers.request_cases import a_request, idle
@@ -229,3 +231,29 @@ def test_another_policys_laws_take_over_with_everybody_where_they_are() -> None:
             assert (ledger.admitted, ledger.tokens, ledger.prefill) == (0, 0.0, 0.0)
 
     virtual_time.run(main())
+
+
+def test_who_is_held_for_want_of_signals_is_served_in_time_and_the_trace_says_why() -> None:
+    async def main() -> tuple[list[str], list[Decision]]:
+        clock = asyncio.get_running_loop().time
+        lines: list[Decision] = []
+        queue = AdmissionQueue(
+            Laws(admission=admission.get("saturation")(), ordering=ordering.get("fcfs")()),
+            None,
+            clock=clock,
+            draw=lambda: 0.5,
+            signals=lambda: idle(-100.0),
+            said=Deciding(lambda: 0.0, lines.append),
+        )
+        done: list[str] = []
+        calls = [use(queue, a_request(tenant=str(n)), 2.0, done) for n in range(5)]
+        await asyncio.gather(*calls)
+        return done, lines
+
+    done, lines = virtual_time.run(main())
+    assert len(done) == 5
+    assert "expired" not in done
+    assert {line.reason for line in lines} == {Reason.STALE_SIGNALS}
+    held = [line.at for line in lines if line.after == 0.0]
+    assert len(held) >= 4
+    assert max(later - sooner for sooner, later in pairwise(held)) <= 2.0
