@@ -22,8 +22,8 @@ HERE = Path(__file__).parent
 ALONE = ("end_to_end", "loadtest/ab/test_over_http.py")
 """Whole set-ups, and what judges its own times for a minute: nothing may run beside them."""
 REALTIME = (
-    "controlplane/runs/hosts/test_over_valkey.py",
-    "controlplane/runs/test_hosts_for_real.py",
+    "controlplane/runs/machines/test_over_valkey.py",
+    "controlplane/runs/test_machines_for_real.py",
     "controlplane/runs/test_supervisor.py",
     "engines/test_connections.py",
     "engines/test_streams_in_time.py",
