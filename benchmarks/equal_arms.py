@@ -2,12 +2,13 @@
 
     python -m benchmarks.equal_arms --engine simulated --engine llamacpp --repeats 20
 
-Each repeat is one ``headway ab`` in a process of its own, with the next seed, over real HTTP: to two
-fresh simulated engines, or in turns to one llama.cpp server with a small model, which takes every
-core it finds (needs ``pip install 'headway[llamacpp]'``). ``harm`` is wrong by design and ``pass`` is right; a plan as
-short as these mostly can't tell. The bound is Clopper and Pearson's, one-sided 95 %: that many
-false harms in a hundred are not excluded. An invalid repeat says nothing of either, and is counted
-apart. The exit code is 1 where harm is surely called more often than the bar, or nothing was told.
+Each repeat is one ``headway ab`` in a process of its own, with the next seed, over real HTTP: to
+two fresh simulated engines, or in turns to one llama.cpp server with a small model, which takes
+every core it finds (needs ``pip install 'headway[llamacpp]'``). ``harm`` is wrong by design and
+``pass`` is right; a plan as short as these mostly can't tell. The bound is Clopper and Pearson's,
+one-sided 95 %: that many false harms in a hundred are not excluded. An invalid repeat says nothing
+of either, and is counted apart. The exit code is 1 where harm is surely called more often than the
+bar, or nothing was told.
 """
 
 from __future__ import annotations

@@ -17,9 +17,11 @@ from documents.problem import DocumentError, Problem
 from loadtest import facts as run_facts
 from loadtest import publishing
 from loadtest.behaviour import Behaviour
+from loadtest.column_files import column_files
 from loadtest.conclusion import CANCELLED, FINISHED, Conclusion, Seen, conclude
 from loadtest.execution import Observer
 from loadtest.facts import Facts
+from loadtest.outline import Outline
 from loadtest.recorder import Recorder
 from loadtest.scenario import Scenario
 from loadtest.schedule import WHOLE
@@ -33,8 +35,9 @@ from loadtest.simulation.stand_in import told
 from loadtest.traces.contents import content_of
 from loadtest.traces.replayed import Trace
 from loadtest.version import version
+from measurement.column_builder import ColumnsBuilder
 from measurement.sample import Sample
-from measurement.window import Window, WindowFold
+from measurement.window import WindowFold
 from schedulers.decision import Decision, DecisionPoint
 from simulator.core.engine import Engine
 from simulator.core.hooks import NONE, Hooks
@@ -78,7 +81,9 @@ def simulate(
     """
     if found := problems(scenario):
         raise DocumentError(found)
-    return _Run(scenario, profile, name, options or Options()).play()
+    options = options or Options()
+    with column_files(options.out) as shelf:
+        return _Run(scenario, profile, name, options, ColumnsBuilder(shelf)).play()
 
 
 def problems(scenario: Scenario) -> list[Problem]:
@@ -91,8 +96,16 @@ def problems(scenario: Scenario) -> list[Problem]:
 class _Run:
     """The parts of one simulation, wired together."""
 
-    def __init__(self, scenario: Scenario, profile: Profile, name: str, options: Options) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        profile: Profile,
+        name: str,
+        options: Options,
+        columns: ColumnsBuilder,
+    ) -> None:
         self._scenario = scenario
+        self._columns = columns
         self._profile = profile
         self._name = name
         self._options = options
@@ -105,7 +118,6 @@ class _Run:
             scenario, salt=scenario.prompt_salt, part=WHOLE, sessions=True
         )
         self._fold = WindowFold(slo=scenario.slo)
-        self._samples: list[Sample] = []
         self._recorder = Recorder(options.out) if options.out is not None else None
         self._progress = Progress(scenario, self._fold, self._recorder, options.observer)
         means = Means(
@@ -142,7 +154,7 @@ class _Run:
                 self._recorder.close()
         status = CANCELLED if self._stopped else FINISHED
         seen = self._seen(windows, model)
-        conclusion = conclude(self._samples, scenario, facts, seen, status)
+        conclusion = conclude(self._columns.freeze(), scenario, facts, seen, status)
         notes = (*conclusion.notes, *self._laws.notes(scenario.workload))
         conclusion = dataclasses.replace(conclusion, notes=notes)
         if options.out is not None:
@@ -179,7 +191,7 @@ class _Run:
         return OpenFeed(jobs, lambda index: content_of(trace.requests[index], index))
 
     def _sample(self, sample: Sample) -> None:
-        self._samples.append(sample)
+        self._columns.add(sample)
         if self._recorder is not None:
             self._recorder.sample(sample)
 
@@ -190,7 +202,7 @@ class _Run:
         if decision.point is DecisionPoint.CONCURRENCY:
             self._fold.limit(max(0.0, decision.at), int(decision.after))
 
-    def _seen(self, windows: list[Window], model: dict[str, Any]) -> Seen:
+    def _seen(self, windows: list[Outline], model: dict[str, Any]) -> Seen:
         simulation, state = self._simulation, self._engine.state
         counted = {
             "style": self._engine.config.style,

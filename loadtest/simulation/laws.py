@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -73,7 +74,7 @@ class Laws:
             way = Preemption(self._laws[DecisionPoint.PREEMPTION], self.roster, self._said)
             fields |= {"victim": way.victim, "swaps": way.swaps}
         if self._room is not None and self.roster is not None and ORDERING in self._laws:
-            fields["next_up"] = Queueing(self._room, self.roster, self._said).next_up
+            fields["line"] = partial(Queueing, self._room, self.roster, self._said)
         return dataclasses.replace(given, **fields)
 
     def door(self, engine: Engine, ways: Ways, feed: Feed) -> Door | None:

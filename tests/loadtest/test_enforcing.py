@@ -15,6 +15,7 @@ from loadtest.behaviour import Retries
 from loadtest.conclusion import FINISHED, Seen, conclude
 from loadtest.crew_rules import problems as crew_problems
 from loadtest.scenario import Scenario, Tenant
+from measurement.column_builder import columns_of
 from measurement.outcome import Outcome
 from measurement.slo import Slo
 from schedulers.runtime.first_tokens import FirstTokens
@@ -187,7 +188,7 @@ def test_where_both_say_who_is_tried_again_the_notes_say_that_the_policy_did() -
     for given in (both, {"retries": {"max": 2}}):
         scenario = Scenario.parse(document() | given)
         facts = run_facts.Facts(0.0, "1", 0, "s")
-        notes.append(conclude([], scenario, facts, Seen([], 10.0), FINISHED).notes)
+        notes.append(conclude(columns_of([]), scenario, facts, Seen([], 10.0), FINISHED).notes)
     assert any("retry law (none)" in note for note in notes[0])
     assert not any("retry law" in note for note in notes[1])
 

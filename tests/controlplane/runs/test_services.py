@@ -72,6 +72,21 @@ def test_workers_are_stored_with_the_run_and_change_no_scenario(
 
 
 @pytest.mark.django_db
+def test_hosts_are_stored_with_the_run_and_change_no_scenario(actor: Actor, launch: Launch) -> None:
+    shared = with_rest(launch, hosts=3)
+    assert shared.scenario().sha256 == launch.scenario().sha256
+    run = services.start(actor=actor, launch=shared)
+    assert (run.hosts, run.workers) == (3, 1)
+    Run.objects.filter(pk=run.pk).update(status=Status.DONE)
+    run.refresh_from_db()
+    assert services.retry(actor=actor, run=run).hosts == 3
+    for wrong, path in (({"hosts": 17}, "hosts"), ({"hosts": 2, "workers": 2}, "workers")):
+        with pytest.raises(DocumentError) as refused:
+            services.start(actor=actor, launch=with_rest(launch, **wrong))
+        assert paths(refused) == [path]
+
+
+@pytest.mark.django_db
 def test_a_scenario_never_holds_a_credential(run: Run, endpoint: Endpoint) -> None:
     assert "credential" not in str(run.scenario)
     assert set(run.scenario["endpoint"]) == {"name", "base_url", "model", "kind"}
