@@ -18,6 +18,7 @@ from typing import Any
 from engines.transport.httptools_stream import HttptoolsTransport
 from loadtest import crew_rules, publishing, sample_store
 from loadtest import facts as run_facts
+from loadtest.column_files import column_files
 from loadtest.conclusion import CANCELLED, FINISHED, Conclusion, conclude
 from loadtest.crew_desk import Desk
 from loadtest.crew_local import LocalMember
@@ -25,9 +26,12 @@ from loadtest.crew_member import STOP_WITHIN, Heard, Member
 from loadtest.crew_sum import partial_samples, together
 from loadtest.execution import Observer, Order, Start
 from loadtest.facts import Facts
-from loadtest.recorder import PART, Recorder, read_samples, read_windows
+from loadtest.outline import Outline
+from loadtest.recorder import PART, Recorder, read_of_windows, read_samples
+from loadtest.recover import last_sign
 from loadtest.schedule import WHOLE, Slice
 from loadtest.version import version
+from measurement.column_builder import ColumnsBuilder
 
 MEET_WITHIN = 5.0
 """Seconds for every clock to be compared with ours, once all are ready."""
@@ -187,13 +191,16 @@ def _facts(order: Order, start: Start, salt: str, crew: Crew) -> Facts:
 
 def _conclude(order: Order, facts: Facts, members: list[Member], stop: asyncio.Event) -> Conclusion:
     scenario = order.scenario
-    samples = list(read_samples(order.out))
-    for member in members:
-        if member.measured is None:
-            samples += partial_samples(samples, scenario, facts, member.part)
-    seen = together(members, scenario, facts, samples, read_windows(order.out))
     status = CANCELLED if stop.is_set() else FINISHED
-    conclusion = conclude(samples, scenario, facts, seen, status)
+    with column_files(order.out) as shelf:
+        builder = ColumnsBuilder(shelf)
+        builder.extend(read_samples(order.out))
+        for member in members:
+            if member.measured is None:
+                builder.extend(partial_samples(builder, scenario, facts, member.part))
+        windows = read_of_windows(order.out, Outline.of)
+        seen = together(members, scenario, facts, last_sign(builder), windows)
+        conclusion = conclude(builder.freeze(), scenario, facts, seen, status)
     said = crew_rules.note(scenario, facts.workers)
     notes = (*conclusion.notes, said) if said else conclusion.notes
     return replace(conclusion, notes=notes)

@@ -84,7 +84,8 @@ class LocalMember(Member):
         stdout = self._process.stdout if self._process else None
         while stdout is not None:
             try:
-                line = await asyncio.wait_for(stdout.readline(), SILENCE)
+                async with asyncio.timeout(SILENCE):
+                    line = await stdout.readline()
             except TimeoutError:
                 if self._gone:
                     raise
@@ -99,7 +100,8 @@ class LocalMember(Member):
         if self._process.stdin is not None:
             self._process.stdin.close()
         try:
-            return await asyncio.wait_for(self._process.wait(), STOP_WITHIN)
+            async with asyncio.timeout(STOP_WITHIN):
+                return await self._process.wait()
         except TimeoutError:
             self.kill()
             return await self._process.wait()

@@ -12,26 +12,27 @@ from loadtest.conclusion import Carried, Seen
 from loadtest.crew_member import Member, row_of
 from loadtest.execution import Measured
 from loadtest.facts import Facts, schedule_of
+from loadtest.outline import Outline
 from loadtest.recover import given_up, last_sign
 from loadtest.scenario import Scenario
 from loadtest.schedule import Slice
+from measurement.column_builder import ColumnsBuilder
 from measurement.histogram import Histogram
 from measurement.sample import Sample
-from measurement.window import Window
 
 
 def together(
     members: Sequence[Member],
     scenario: Scenario,
     facts: Facts,
-    samples: Sequence[Sample],
-    windows: Sequence[Window],
+    last: float,
+    windows: Sequence[Outline],
 ) -> Seen:
-    """One ``Seen`` of all. The loop lag that is judged is the worst worker's: a merged one would
-    hide one late worker behind many that were not."""
+    """One ``Seen`` of all, whose samples end at ``last``. The loop lag that is judged is the worst
+    worker's: a merged one would hide one late worker behind many that were not."""
     found = [member.measured for member in members if member.measured is not None]
     seen = [measured.seen for measured in found]
-    stopped_at = max((one.stopped_at for one in seen), default=last_sign(list(samples), []))
+    stopped_at = max((one.stopped_at for one in seen), default=last)
     cpu = [one.cpu_share for one in seen if one.cpu_share is not None]
     return Seen(
         windows=windows,
@@ -48,12 +49,13 @@ def together(
 
 
 def partial_samples(
-    samples: Sequence[Sample], scenario: Scenario, facts: Facts, part: Slice
+    found: ColumnsBuilder, scenario: Scenario, facts: Facts, part: Slice
 ) -> Iterator[Sample]:
     """What a lost worker had under way by its last sign: given up by us."""
-    mine = [sample for sample in samples if sample.index % part.of == part.number]
+    index = found.read("index")
+    mine = index % part.of == part.number
     its = replace(facts, slice_number=part.number, slice_of=part.of)
-    return given_up(mine, scenario, its, [], last_sign(mine, []))
+    return given_up(index[mine], scenario, its, [], last_sign(found, mine))
 
 
 def _due(

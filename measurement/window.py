@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -143,6 +143,14 @@ class WindowFold:
         window = self._windows.get(int(at // self.width)) or self._at(at)
         window.tokens += n
         window.dirty = True
+
+    def all_tokens(self, ats: Sequence[float], counts: Sequence[int]) -> None:
+        """``tokens`` of each, in order of time; those of one window together."""
+        if ats[0] // self.width == ats[-1] // self.width:
+            self.tokens(ats[0], sum(counts))
+            return
+        for at, n in zip(ats, counts, strict=True):
+            self.tokens(at, n)
 
     def in_flight(self, at: float, n: int) -> None:
         """From ``at`` on, ``n`` requests are in flight."""

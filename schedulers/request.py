@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from schedulers.tiers import place
+from schedulers.tiers import PLACES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +34,7 @@ class Request:
     @property
     def band(self) -> int:
         """The tier as a number, 0 first."""
-        return place(self.tier)
+        return PLACES.get(self.tier, 1)
 
     @property
     def uncached_tokens(self) -> int:
@@ -43,12 +43,11 @@ class Request:
 
     def output(self, learned: float | None = None, otherwise: float = 256.0) -> float:
         """Output tokens to reckon with: foretold, learned or assumed; never over its cap."""
-        known, foretold = otherwise, self.expected_output
-        if foretold is not None and math.isfinite(foretold):
-            known = foretold
-        elif learned is not None and math.isfinite(learned):
-            known = learned
-        return max(1.0, known if self.max_tokens is None else min(known, float(self.max_tokens)))
+        known = self.expected_output
+        if known is None or not math.isfinite(known):
+            known = otherwise if learned is None or not math.isfinite(learned) else learned
+        most = self.max_tokens
+        return max(1.0, known if most is None or known <= most else float(most))
 
     def size(self) -> float:
         """Seconds of service where they are foretold, else its tokens, output counted twice."""

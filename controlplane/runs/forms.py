@@ -35,7 +35,7 @@ CLIENTS = {
 """Fields on what clients do beside asking, each with its part of the scenario."""
 RARE = (*TIMEOUTS, *CLIENTS, SALT, TRANSPORT, WORKERS, MACHINES)
 """Fields that most runs leave as they are."""
-OF_AN_ENDPOINT = (*CLIENTS, TRANSPORT, WORKERS, MACHINES, "shadow_version")
+OF_AN_ENDPOINT = (TRANSPORT, WORKERS, MACHINES, "shadow_version")
 """Fields that say how a load is sent: the engine model is sent nothing."""
 WARM_UP = "warm_up"
 DEFAULT_PROCESS = "poisson"
@@ -94,7 +94,7 @@ def _warm_up_field(info: FieldInfo) -> forms.Field:
         choices=choices,
         initial=info.default,
         required=False,
-        help_text=_("found by MSER-5 on what is in flight and on latencies"),
+        help_text=_("found from where requests in flight and latencies settle (MSER-5)"),
     )
 
 

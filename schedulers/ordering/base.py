@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, TypeVar
+from enum import StrEnum
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from documents.registry import Registry
 from schedulers.decision import Decision, DecisionPoint, Reason
 from schedulers.law import Law
 from schedulers.request import Request
+from schedulers.state import NOTHING
 
 Rank = tuple[float, ...]
 
@@ -49,6 +51,38 @@ class Backlog:
         return Backlog(self.tenants | {tenant}, self.tiers | {tier})
 
 
+class Charge(NamedTuple):
+    """What one request's going has changed, in its law's own measure. The host keeps it, and hands
+    it back where the request was refused without service."""
+
+    amount: float
+    """By which its tenant's account grew."""
+    owed: Mapping[str, float] = NOTHING
+    """By tier: how much more is owed to it than before; less than nothing where that was spent."""
+    at: float = 0.0
+
+
+class Motion(StrEnum):
+    """How ranks change while a law's state stays as it is: what a host may keep them in."""
+
+    STANDS = "stands"
+    """Not at all."""
+    STEPS = "steps"
+    """At moments that ``stands_until`` tells."""
+    RISES = "rises"
+    """Steadily, as ``rise`` tells."""
+    MOVES = "moves"
+    """In any way: all that wait are ranked anew each time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rise:
+    """A rank begins with −max(0, now − since) / per, both in seconds; the rest of it stands."""
+
+    since: float
+    per: float
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
     """``index`` is the next in the queue, None where nobody is left; ``drop``: the hopeless."""
@@ -64,12 +98,11 @@ S = TypeVar("S")
 class OrderingLaw(Law, Protocol[S]):
     """Pure functions over a frozen, JSON-able state that the host keeps.
 
-    Where ``moves`` is False, ranks of those that wait change only with the state, so a host may
-    keep them in a heap.
+    ``motion`` says how ranks change as time passes, so that a host needs not ask for all of them
+    at each turn.
     """
 
-    moves: ClassVar[bool]
-    """Whether ranks change as time passes."""
+    motion: ClassVar[Motion]
     fifo_within_tenant: ClassVar[bool]
     """Whether requests of one tenant and tier go in order of arrival, so that only heads matter."""
 
@@ -85,6 +118,14 @@ class OrderingLaw(Law, Protocol[S]):
         """The lowest is next; serials break ties, so that equals keep their order."""
         ...
 
+    def stands_until(self, one: Waiting, now: float) -> float:
+        """Where ranks change in steps: its rank at ``now`` is the same until then."""
+        ...
+
+    def rise(self, one: Waiting) -> Rise:
+        """Where ranks rise steadily: how its does."""
+        ...
+
     def hopeless(self, one: Waiting, now: float) -> bool:
         """It can't meet its deadline any more, and the policy drops such."""
         ...
@@ -97,6 +138,14 @@ class OrderingLaw(Law, Protocol[S]):
         """It has been chosen and sent; ``others`` still wait."""
         ...
 
+    def charge(self, before: S, after: S, one: Waiting, now: float) -> Charge | None:
+        """What its going, from ``before`` to ``after``, has charged; None: nothing."""
+        ...
+
+    def refused(self, state: S, one: Waiting, charge: Charge, now: float) -> S:
+        """The engine would not have it (429, 503) and did nothing for it: as if it had not gone."""
+        ...
+
     def ended(self, state: S, one: Waiting, output_tokens: int | None, now: float) -> S:
         """It is over with so many output tokens; None where that is not known."""
         ...
@@ -106,7 +155,7 @@ class Memoryless:
     """For laws that rank by what a request is."""
 
     __slots__ = ()
-    moves: ClassVar[bool] = False
+    motion: ClassVar[Motion] = Motion.STANDS
     fifo_within_tenant: ClassVar[bool] = False
 
     def start(self) -> None:
@@ -114,6 +163,12 @@ class Memoryless:
 
     def arrived(self, state: Any, one: Waiting, others: Backlog, now: float) -> Any:
         return state
+
+    def stands_until(self, one: Waiting, now: float) -> float:
+        return math.inf
+
+    def rise(self, one: Waiting) -> Rise:
+        raise NotImplementedError(f"{type(self).__name__} doesn't say how its ranks rise")
 
     def hopeless(self, one: Waiting, now: float) -> bool:
         return False
@@ -123,6 +178,12 @@ class Memoryless:
         return math.inf if type(self).hopeless is Memoryless.hopeless else -math.inf
 
     def left(self, state: Any, one: Waiting, others: Backlog, now: float) -> Any:
+        return state
+
+    def charge(self, before: Any, after: Any, one: Waiting, now: float) -> Charge | None:
+        return None
+
+    def refused(self, state: Any, one: Waiting, charge: Charge, now: float) -> Any:
         return state
 
     def ended(self, state: Any, one: Waiting, output_tokens: int | None, now: float) -> Any:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from schedulers.law import Fault, Standing
-from schedulers.ordering.base import Memoryless, Rank, Waiting, ordering_law
+from schedulers.ordering.base import Memoryless, Motion, Rank, Rise, Waiting, ordering_law
 
 
 @ordering_law
@@ -23,8 +23,11 @@ class Hrrn(Memoryless):
     faults: ClassVar[tuple[Fault, ...]] = (
         Fault("Knows no deadlines: under overload it is fair to everyone and in time for nobody."),
     )
-    moves: ClassVar[bool] = True
+    motion: ClassVar[Motion] = Motion.RISES
 
     def rank(self, state: None, one: Waiting, now: float) -> Rank:
-        wait = max(0.0, now - one.request.arrived_at)
-        return (-wait / max(1e-6, one.request.size()), float(one.request.serial))
+        rise = self.rise(one)
+        return (-max(0.0, now - rise.since) / rise.per, float(one.request.serial))
+
+    def rise(self, one: Waiting) -> Rise:
+        return Rise(one.request.arrived_at, max(1e-6, one.request.size()))

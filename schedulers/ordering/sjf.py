@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
 from documents.fields import parameter
 from schedulers.law import Fault, Standing
-from schedulers.ordering.base import Memoryless, Rank, Waiting, ordering_law
+from schedulers.ordering.base import Memoryless, Motion, Rank, Waiting, ordering_law
 
 
 @ordering_law
@@ -26,7 +27,7 @@ class Sjf(Memoryless):
             "for ever, and with much ageing it is first come, first served."
         ),
     )
-    moves: ClassVar[bool] = True
+    motion: ClassVar[Motion] = Motion.STEPS
 
     ageing_s: float = parameter(
         default=60.0, minimum=0.1, maximum=86_400.0, unit="s", help="The wait that makes it first."
@@ -37,3 +38,10 @@ class Sjf(Memoryless):
         if now - request.arrived_at >= self.ageing_s:
             return (0.0, request.arrived_at, float(request.serial))
         return (1.0, request.size(), float(request.serial))
+
+    def stands_until(self, one: Waiting, now: float) -> float:
+        arrived = one.request.arrived_at
+        if now - arrived >= self.ageing_s:
+            return math.inf
+        # What is subtracted above rounds otherwise than this sum: sooner by more than that.
+        return arrived + self.ageing_s - 1e-12 * (abs(arrived) + self.ageing_s)

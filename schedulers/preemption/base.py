@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from operator import attrgetter
 from typing import Any, Protocol, TypeVar
 
 from documents.fields import parameter
@@ -66,6 +67,10 @@ def preemption_law(cls: C) -> C:
     return cls
 
 
+Key = Callable[[Running], float]
+"""What a victim is chosen by; the largest goes."""
+_SCHEDULED: Key = attrgetter("scheduled_at")
+
 MODES = ("auto", "recompute", "swap")
 
 
@@ -120,25 +125,45 @@ class Costs:
         swap = 2.0 * one.kv_tokens * self.kv_bytes / (self.bandwidth_gb_s * 1e9)
         return Mode.SWAP if swap + self.fixed_ms / 1e3 < recompute else Mode.RECOMPUTE
 
-    def victim(
-        self, running: Sequence[Running], keys: Sequence[tuple[float, ...]], reason: Reason
-    ) -> Victim:
-        """The largest key among those not spared; ties go to who was scheduled last."""
+    def victim(self, running: Sequence[Running], reason: Reason, *keys: Key) -> Victim:
+        """The largest key among those not spared; ties go to the next key, in the end to who was
+        scheduled last."""
         if not running:
             raise ValueError("nobody runs, so nobody can give way")
-        open_to_it = [i for i, one in enumerate(running) if not self.spared(one)]
-        lifted = not open_to_it
-        candidates = open_to_it or list(range(len(running)))
-        index = max(candidates, key=lambda i: (*keys[i], running[i].scheduled_at, i))
+        keys = (*keys, _SCHEDULED)
+        index, passed = _largest(running, keys), 0
+        if self.spared(running[index]):
+
+            def rank(place: int) -> tuple[float, ...]:
+                return (*(key(running[place]) for key in keys), place)
+
+            for place in sorted(range(len(running)), key=rank, reverse=True):
+                if not self.spared(running[place]):
+                    index = place
+                    break
+                passed += 1
         return Victim(
             index=index,
             mode=self.how(running[index]),
-            reason=Reason.ALL_IMMUNE if lifted else reason,
-            inputs={
-                "kv_tokens": float(running[index].kv_tokens),
-                "spared": float(len(running) - len(open_to_it)),
-            },
+            reason=Reason.ALL_IMMUNE if passed == len(running) else reason,
+            inputs={"kv_tokens": float(running[index].kv_tokens), "spared": float(passed)},
         )
+
+
+def _largest(running: Sequence[Running], keys: Sequence[Key]) -> int:
+    """Where the largest stands, the last of equals: a further key is asked of equals alone."""
+    found: Sequence[int] = range(len(running))
+    for key in keys:
+        values = (
+            [key(running[i]) for i in found]
+            if len(found) < len(running)
+            else list(map(key, running))
+        )
+        most = max(values)
+        if values.count(most) == 1:
+            return found[values.index(most)]
+        found = [i for i, value in zip(found, values, strict=True) if value == most]
+    return found[-1]
 
 
 def decided(law: Law, running: Sequence[Running], victim: Victim, now: float) -> Decision:

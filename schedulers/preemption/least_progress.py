@@ -30,6 +30,4 @@ class LeastProgress(Costs):
     )
 
     def choose(self, running: Sequence[Running], now: float) -> Victim:
-        return self.victim(
-            running, [(-float(one.kv_tokens),) for one in running], Reason.LEAST_DONE
-        )
+        return self.victim(running, Reason.LEAST_DONE, lambda one: -one.kv_tokens)

@@ -28,4 +28,4 @@ class Lifo(Costs):
     )
 
     def choose(self, running: Sequence[Running], now: float) -> Victim:
-        return self.victim(running, [(one.scheduled_at,) for one in running], Reason.LAST_IN)
+        return self.victim(running, Reason.LAST_IN)

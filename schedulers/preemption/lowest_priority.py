@@ -29,6 +29,7 @@ class LowestPriority(Costs):
     def choose(self, running: Sequence[Running], now: float) -> Victim:
         return self.victim(
             running,
-            [(float(one.request.band), one.request.arrived_at) for one in running],
             Reason.LEAST_URGENT,
+            lambda one: one.request.band,
+            lambda one: one.request.arrived_at,
         )

@@ -9,7 +9,7 @@ from typing import ClassVar
 from documents.fields import parameter
 from schedulers.decision import Reason
 from schedulers.law import Fault, Standing
-from schedulers.preemption.base import Costs, Running, Victim, preemption_law
+from schedulers.preemption.base import Costs, Key, Running, Victim, preemption_law
 
 
 @preemption_law
@@ -52,17 +52,24 @@ class MostSlack(Costs):
     )
 
     def choose(self, running: Sequence[Running], now: float) -> Victim:
-        keys = [(self.slack(one, now),) for one in running]
-        return self.victim(running, keys, Reason.MOST_SLACK)
+        return self.victim(running, Reason.MOST_SLACK, self.slack(now))
 
-    def slack(self, one: Running, now: float) -> float:
-        """Seconds that it can lose."""
-        request, tpot = one.request, self.tpot_ms / 1e3
+    def slack(self, now: float) -> Key:
+        """Seconds that each can lose.
+
+        What is due for the tokens that it has yet to say is what it needs to say them, so only
+        those that it has said count: due − left = first + tokens said × ``tpot_ms``.
+        """
         patience = (self.vip_patience_s, self.normal_patience_s, self.batch_patience_s)
-        first = request.deadline_at
-        if first is None:
-            first = request.arrived_at + patience[request.band]
-        left = max(0.0, request.output() - one.output_tokens) * tpot
-        due = first + request.output() * tpot
-        again = one.kv_tokens / self.prefill_rate
-        return due - now - left - again - self.ageing_s * one.preemptions
+        tpot, rate, ageing = self.tpot_ms / 1e3, self.prefill_rate, self.ageing_s
+
+        def of(one: Running) -> float:
+            request = one.request
+            first = request.deadline_at
+            if first is None:
+                first = request.arrived_at + patience[request.band]
+            said, expected = one.output_tokens, request.output()
+            due = first + min(said, expected) * tpot
+            return due - now - one.kv_tokens / rate - ageing * one.preemptions
+
+        return of

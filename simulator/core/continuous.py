@@ -102,7 +102,7 @@ class Continuous:
             chunk, extra = granted.pop(victim, (0, 0))
             batch.left += chunk
             state.preempt(victim, batch, extra=extra)
-            state.waiting.appendleft(victim)
+            state.queue(victim, first=True)
             if victim is sequence:
                 return False
         return True

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections import deque
 from collections.abc import Callable, KeysView
 
 from simulator.core.batch import Batch
@@ -67,9 +66,9 @@ class Engine:
         return self.state.running.keys()
 
     @property
-    def waiting(self) -> deque[Sequence]:
+    def waiting(self) -> KeysView[Sequence]:
         """The queue, next first."""
-        return self.state.waiting
+        return self.state.waiting.keys()
 
     @property
     def pool(self) -> BlockPool:
@@ -101,7 +100,7 @@ class Engine:
         if sequence.phase is Phase.RUNNING:
             state.drop(sequence)
         elif sequence.phase is Phase.WAITING:
-            state.waiting.remove(sequence)
+            state.unqueue(sequence)
             state.changed()
         else:
             self._door.withdraw(sequence)
@@ -196,8 +195,8 @@ class Engine:
         while ingesting and ingesting[0][0] <= now:
             sequence = heapq.heappop(ingesting)[2]
             sequence.phase = Phase.WAITING
-            self.state.waiting.append(sequence)
-            if self.state.hooks.next_up is not None:
+            self.state.queue(sequence)
+            if self.state.hooks.line is not None:
                 self.state.blocked = False
             self.state.seats = self.config.max_seqs
 

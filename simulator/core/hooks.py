@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Sequence as Ordered
 from dataclasses import dataclass
+from typing import Protocol
 
 from simulator.core.request import Sequence
 
@@ -93,14 +94,30 @@ class Taken:
     end: float
 
 
+class Line(Protocol):
+    """The order of the waiting, as a law has it: told who comes and goes, asked who is first."""
+
+    def joined(self, view: View) -> None:
+        """It waits now, or once more."""
+        ...
+
+    def left(self, name: str) -> None:
+        """It waits no more: it runs, or was given up."""
+        ...
+
+    def first(self, now: float) -> str:
+        """Which of those that wait is next, by its id."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Hooks:
     """None: as the engine would by itself."""
 
     token_budget: Callable[[Load], int] | None = None
     """Tokens that a step with prefills may hold, decodes included; at most the engine's own."""
-    next_up: Callable[[Ordered[View], float], int] | None = None
-    """Which of the waiting is next; it is not passed if it doesn't fit."""
+    line: Callable[[], Line] | None = None
+    """Makes what is asked which of the waiting is next; who is isn't passed if it doesn't fit."""
     victim: Callable[[Ordered[View], float], int] | None = None
     """Which of the running goes when memory is short."""
     swaps: Callable[[str], bool] | None = None

@@ -97,7 +97,7 @@ class PrefillFirst:
             victim = candidates[-1] if state.hooks.victim is None else state.victim(batch.start)
             candidates.remove(victim)
             state.preempt(victim, batch)
-            state.waiting.append(victim)
+            state.queue(victim)
         said = sum(each.emitted for each in candidates)
         may_say = sum(each.request.most_tokens for each in candidates)
         self._share = min(1.0, (said + AHEAD_STEPS * len(candidates)) / max(1, may_say))

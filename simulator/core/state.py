@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict
 
 from simulator.core.batch import Batch
 from simulator.core.config import EngineConfig
@@ -24,7 +24,7 @@ class State:
         self.running: dict[Sequence, None] = {}
         self.prefilling: dict[Sequence, None] = {}
         """Those of the running whose prompt is not computed yet."""
-        self.waiting: deque[Sequence] = deque()
+        self.waiting: OrderedDict[Sequence, None] = OrderedDict()
         self.blocked = False
         """The next of the waiting doesn't fit, and won't before something changes."""
         self.seats = config.max_seqs
@@ -32,6 +32,9 @@ class State:
         self.queried_tokens = 0
         self.hit_tokens = 0
         self.preemptions = 0
+        self._line = hooks.line() if hooks.line is not None else None
+        self._named: dict[str, Sequence] = {}
+        """The waiting by id, where a law is asked who is next."""
         self._admitted = 0
         self._asked: tuple[float, Allowance] | None = None
 
@@ -82,7 +85,7 @@ class State:
         return Ahead(
             sum(each.known - each.computed for each in self.prefilling),
             self._waiting_tokens(),
-            now - self.waiting[0].queued_at if self.waiting else 0.0,
+            now - next(iter(self.waiting)).queued_at if self.waiting else 0.0,
         )
 
     def _waiting_tokens(self) -> int:
@@ -94,19 +97,31 @@ class State:
                 break
         return found
 
+    def queue(self, sequence: Sequence, *, first: bool = False) -> None:
+        """It waits, behind all others or before them."""
+        self.waiting[sequence] = None
+        if first:
+            self.waiting.move_to_end(sequence, last=False)
+        if self._line is not None:
+            self._named[sequence.request.id] = sequence
+            self._line.joined(View.of(sequence))
+
+    def unqueue(self, sequence: Sequence) -> None:
+        """It waits no more."""
+        del self.waiting[sequence]
+        if self._line is not None:
+            del self._named[sequence.request.id]
+            self._line.left(sequence.request.id)
+
     def head(self, now: float) -> Sequence:
         """The next of the waiting, brought to the front."""
-        hook = self.hooks.next_up
-        if hook is not None and len(self.waiting) > 1:
-            place = hook([View.of(each) for each in self.waiting], now)
-            chosen = self.waiting[place]
-            del self.waiting[place]
-            self.waiting.appendleft(chosen)
-        return self.waiting[0]
+        if self._line is not None and len(self.waiting) > 1:
+            self.waiting.move_to_end(self._named[self._line.first(now)], last=False)
+        return next(iter(self.waiting))
 
     def admit(self, sequence: Sequence, plan: Plan, now: float) -> None:
         """The head of the queue joins the batch, with what it found in the cache."""
-        self.waiting.popleft()
+        self.unqueue(sequence)
         self.pool.admit(sequence, plan)
         self.running[sequence] = self.prefilling[sequence] = None
         sequence.phase = Phase.RUNNING

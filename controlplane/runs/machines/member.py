@@ -104,7 +104,8 @@ class MachineMember(Member):
         """Hear it until it has said all, or is given up."""
         while not self._over:
             try:
-                came = await asyncio.wait_for(self._inbox.get(), SILENCE_S)
+                async with asyncio.timeout(SILENCE_S):
+                    came = await self._inbox.get()
             except TimeoutError:
                 if self._here:  # before, whoever waits for all of them keeps the deadline
                     self._give_up(f"said nothing for {SILENCE_S:g} s and was given up")

@@ -52,6 +52,30 @@ def test_someone_always_goes_and_the_spared_only_when_all_are(
     json.dumps(decided(it, running, victim, 100.0).to_json(), allow_nan=False)
 
 
+@given(
+    running=st.lists(sequences, min_size=1, max_size=8),
+    keys=st.lists(st.lists(st.sampled_from([0.0, 1.0, 2.0]), min_size=8, max_size=8), max_size=2),
+    immunity=st.sampled_from([0.1, 0.8, 1.0]),
+)
+def test_the_largest_of_those_not_spared_goes_and_of_equals_the_last(
+    running: list[Running], keys: list[list[float]], immunity: float
+) -> None:
+    it = law("lifo", immunity=immunity)
+    places = {id(one): place for place, one in enumerate(running)}
+    columns = [lambda one, column=column: column[places[id(one)]] for column in keys]
+    victim = it.victim(running, Reason.LAST_IN, *columns)
+
+    def rank(place: int) -> tuple[float, ...]:
+        one = running[place]
+        return (*(column[place] for column in keys), one.scheduled_at, place)
+
+    order = sorted(range(len(running)), key=rank, reverse=True)
+    left = [place for place in order if not it.spared(running[place])]
+    assert victim.index == (left or order)[0]
+    before = order.index(victim.index) if left else len(running)
+    assert victim.inputs["spared"] == before
+
+
 @every_law
 def test_nobody_to_choose_from_is_a_fault_of_the_host(cls: type[PreemptionLaw]) -> None:
     with pytest.raises(ValueError, match="nobody runs"):

@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from documents.parse import build
 from schedulers.admission.base import laws as admissions
 from schedulers.ordering.base import Memoryless, Waiting, choose, laws
+from schedulers.ordering.hrrn import Hrrn
+from schedulers.ordering.sjf import Sjf
 from schedulers.ordering.slack_density import SlackDensity
 from schedulers.runtime.caps import Caps
 from schedulers.runtime.flow import Flow
@@ -50,7 +52,7 @@ def test_a_flow_has_next_whom_choosing_among_all_has_next(
         now += pause
         if what == "comes" or not queue:
             one = Waiting(request=dataclasses.replace(request, serial=serial))
-            flow.append(one)
+            flow.add(one)
             queue.append(one)
         elif what == "leaves" or not gone:
             gone.append(queue.pop(which % len(queue)))
@@ -59,7 +61,7 @@ def test_a_flow_has_next_whom_choosing_among_all_has_next(
             back = gone.pop(which % len(gone))
             queue.append(back)
             queue.sort(key=lambda one: one.request.serial)
-            flow.put_back(back)
+            flow.add(back)
             assert list(flow) == queue
         if not queue or not all(map(sound, queue)):
             continue
@@ -100,8 +102,8 @@ def test_a_law_that_drops_and_does_not_say_from_when_is_asked_each_time() -> Non
             return (float(one.request.serial),)
 
     law, flow, two = Picky(), Flow(), Waiting(request=a_request(2))
-    flow.append(Waiting(request=a_request(1)))
-    flow.append(two)
+    flow.add(Waiting(request=a_request(1)))
+    flow.add(two)
     assert (flow.hopeless(law, 4.0), flow.hopeless(law, 6.0)) == (None, two)  # type: ignore[arg-type]
 
 
@@ -127,3 +129,27 @@ def test_a_turn_asks_no_more_of_a_long_queue_than_of_a_short_one(waiting: int) -
     went = [room.next(None, 1.0) for _ in range(waiting)]
     assert all(isinstance(each, Admitted) for each in went)
     assert asked == {"rank": waiting}
+
+
+@pytest.mark.parametrize("law", [Hrrn(), Sjf(ageing_s=3.0)], ids=lambda law: law.name)
+@pytest.mark.parametrize("start", [0.0, 1.7e9])
+def test_long_queues_with_many_equals_are_in_order_at_any_clock(law: Any, start: float) -> None:
+    draw, flow, now = np.random.default_rng(7), Flow(), start
+    queue: list[Waiting] = []
+    for serial in range(1, 700):
+        now += float(draw.choice([0.0, 0.1, 0.25, 1e-9]))
+        arrived = now - float(draw.choice([0.0, 0.5]))
+        request = a_request(
+            serial, arrived_at=arrived, service_s=float(draw.choice([0.1, 0.2, 3.0]))
+        )
+        queue.append(Waiting(request=request))
+        flow.add(queue[-1])
+        while len(queue) > 150 or (queue and draw.random() < 0.4):
+            first = queue[choose(law, None, queue, now).index or 0]
+            assert flow.first(law, None, now)[1] is first
+            gone = first if draw.random() < 0.8 else queue[int(draw.integers(len(queue)))]
+            queue.remove(gone)
+            flow.remove(gone)
+            if queue and draw.random() < 0.1:
+                now += 2.0
+    assert len(queue) > 100

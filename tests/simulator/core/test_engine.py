@@ -76,7 +76,7 @@ def test_nothing_is_admitted_in_a_step_that_preempted() -> None:
         pass
     assert struck.prefill_tokens == 0
     made.add(Request("small", 1, 1), struck.end)
-    assert made.waiting[0].request.id == "1"
+    assert next(iter(made.waiting)).request.id == "1"
 
 
 def test_a_finished_request_gives_its_blocks_back_at_the_end_of_its_step() -> None:

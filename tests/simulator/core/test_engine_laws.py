@@ -12,7 +12,7 @@ from simulator.core.config import EngineConfig
 from simulator.core.content import Runs
 from simulator.core.cost import StepCost
 from simulator.core.engine import Engine
-from simulator.core.hooks import Ahead, Allowance, Hooks, Load
+from simulator.core.hooks import Ahead, Allowance, Hooks, Load, View
 from simulator.core.request import Request
 from simulator.core.step import Step
 from simulator.virtual import Arrival, replay
@@ -105,10 +105,23 @@ def law(narrow: bool, together: bool, patient: bool) -> Callable[[Load, Ahead], 
     return allow
 
 
+class AnyOfThem(dict[str, View]):
+    """A line in which another is first as time passes."""
+
+    def joined(self, view: View) -> None:
+        self[view.id] = view
+
+    def left(self, name: str) -> None:
+        del self[name]
+
+    def first(self, now: float) -> str:
+        return list(self)[int(now * 1e3) % len(self)]
+
+
 laws = st.builds(
     Hooks,
     token_budget=st.none() | st.just(lambda load: 20 + load.decoding),
-    next_up=st.none() | st.just(lambda waiting, now: int(now * 1e3) % len(waiting)),
+    line=st.none() | st.just(AnyOfThem),
     victim=st.none() | st.just(lambda running, now: int(now * 1e3) % len(running)),
     allow=st.none() | st.builds(law, *[st.booleans()] * 3),
     padded=st.none() | st.just(lambda decodes: decodes),

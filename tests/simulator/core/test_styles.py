@@ -101,11 +101,21 @@ def test_a_law_of_batching_says_how_much_a_step_with_prefills_holds() -> None:
     assert len(loads) == 4, "steps of decodes alone don't ask"
 
 
-def test_a_law_of_ordering_says_who_is_next() -> None:
-    def shortest(waiting: list[View], now: float) -> int:
-        return min(range(len(waiting)), key=lambda place: waiting[place].prompt_tokens)
+class Shortest(dict[str, View]):
+    """A line in which the shortest prompt is first."""
 
-    made = hooked(Hooks(next_up=shortest), (30, 2), (4, 2), (9, 2), max_seqs=1)
+    def joined(self, view: View) -> None:
+        self[view.id] = view
+
+    def left(self, name: str) -> None:
+        del self[name]
+
+    def first(self, now: float) -> str:
+        return min(self.values(), key=lambda view: view.prompt_tokens).id
+
+
+def test_a_law_of_ordering_says_who_is_next() -> None:
+    made = hooked(Hooks(line=Shortest), (30, 2), (4, 2), (9, 2), max_seqs=1)
     assert [names(each.finished) for each in drain(made) if each.finished] == [["1"], ["2"], ["0"]]
 
 

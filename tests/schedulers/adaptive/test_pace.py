@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import pytest
 
-from schedulers.longer import longer
-from schedulers.pace import Pace
+from schedulers.adaptive.longer import longer
+from schedulers.adaptive.pace import Pace
 
 
 def after(*cohorts: tuple[int, float]) -> Pace:
@@ -17,7 +16,7 @@ def after(*cohorts: tuple[int, float]) -> Pace:
     for peak, seconds in cohorts:
         for _ in range(10):
             pace = pace.seen(peak, 100 * seconds, 101, 1e3)
-        pace = replace(pace.ended(1e3), since=0.0)
+        pace = pace.ended(1e3)._replace(since=0.0)
     return pace
 
 

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from schedulers.answers import FIRST, Answers
-from schedulers.cohort import Cohort
+from schedulers.adaptive.answers import FIRST, Answers
+from schedulers.adaptive.cohort import Cohort
 from schedulers.concurrency.base import Observation
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schedulers.cohort import UNFINISHED, Cohort, median, surely_above
+from schedulers.adaptive.cohort import UNFINISHED, Cohort, median, surely_above
 from schedulers.concurrency.base import Observation
 
 

@@ -7,10 +7,10 @@ doubling too many is taken back.
 
 from __future__ import annotations
 
-from schedulers.baseline import Reading
-from schedulers.course import Course, climb
+from schedulers.adaptive.baseline import Reading
+from schedulers.adaptive.course import Course, climb
+from schedulers.adaptive.pace import Pace
 from schedulers.decision import Reason
-from schedulers.pace import Pace
 
 BEGUN = 10
 """First tokens of a cohort in start-up: latency at once, and not spread as lengths are."""
