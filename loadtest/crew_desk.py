@@ -67,6 +67,8 @@ class Desk:
                 self._merge.ended(member.part.number)
         doubts = tuple(doubt for member in members for doubt in member.doubts())
         self._rows = [row_of(member) for member in members]
+        if members[0].lost and self._signals_missing is not None:
+            self._signals_missing = True  # the one that asked for them is gone
         windows = self._merge.changed()
         if windows or doubts != self._doubts:
             self._doubts = doubts
