@@ -231,6 +231,8 @@ def test_a_silent_machine_is_lost_at_its_deadline_and_the_other_goes_on(led: Run
     assert SILENCE_S - 1.0 < waited < SILENCE_S + 0.2, "its last word was up to a second before"
     assert watching.ended > watching.invalid_at() + 1.0
     assert "kill" in silent.named(), "should it live on, it must not send on"
+    in_flight = [news.totals["in_flight"] for _at, news in watching.told]
+    assert (max(in_flight), in_flight[-1]) == (2, 1), "of the lost one nothing is in flight"
     missing = [news.signals_missing for _at, news in watching.told]
     assert missing[0] is False
     assert missing[-1] is True, "the first one had asked the engine for them"
