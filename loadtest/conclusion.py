@@ -16,6 +16,7 @@ import numpy as np
 from engines.transport.kernel_clock import ReceiveLag
 from loadtest.arrivals.base import OpenLoop
 from loadtest.facts import Facts, schedule_of
+from loadtest.outline import Outline
 from loadtest.scenario import Scenario
 from measurement.columns import First, SampleColumns
 from measurement.histogram import Histogram
@@ -26,7 +27,6 @@ from measurement.stimulus import Expected
 from measurement.summary import Summary, summarise
 from measurement.validity import Validity, check
 from measurement.verdict import EXIT_CODES, Verdict, judge
-from measurement.window import Window
 from schedulers.runtime.shadow import ShadowReport
 
 AUTO = "auto"
@@ -49,7 +49,7 @@ class Carried:
 class Seen:
     """What the client itself noticed. None and empty where nobody was left to tell."""
 
-    windows: Sequence[Window]
+    windows: Sequence[Outline]
     stopped_at: float
     """Seconds after the start at which it stopped offering; past the duration when it ran out."""
     launched: int | None = None
@@ -196,13 +196,13 @@ def _expected(scenario: Scenario, facts: Facts) -> Expected | None:
     )
 
 
-def _mean_in_flight(windows: Sequence[Window], start: float, end: float) -> float | None:
+def _mean_in_flight(windows: Sequence[Outline], start: float, end: float) -> float | None:
     """The driver's own time-weighted count over whole windows of the steady part."""
-    inside = [w.events for w in windows if w.start >= start and w.end <= end]
-    span = sum(events.in_flight_span_us for events in inside)
+    inside = [w for w in windows if w.start >= start and w.end <= end]
+    span = sum(window.in_flight_span_us for window in inside)
     # A part that ends between two windows would be compared with another stretch of time.
     whole = math.isclose(span / 1e6, end - start, abs_tol=1e-3)
-    return sum(events.in_flight_us for events in inside) / span if span and whole else None
+    return sum(window.in_flight_us for window in inside) / span if span and whole else None
 
 
 def _firsts(columns: SampleColumns) -> list[tuple[Outcome, First]]:

@@ -26,7 +26,8 @@ from loadtest.crew_member import STOP_WITHIN, Heard, Member
 from loadtest.crew_sum import partial_samples, together
 from loadtest.execution import Observer, Order, Start
 from loadtest.facts import Facts
-from loadtest.recorder import PART, Recorder, read_samples, read_windows
+from loadtest.outline import Outline
+from loadtest.recorder import PART, Recorder, read_of_windows, read_samples
 from loadtest.recover import last_sign
 from loadtest.schedule import WHOLE, Slice
 from loadtest.version import version
@@ -44,7 +45,7 @@ class Crew:
 
     size: int
     make: Callable[[Slice, Heard], Member]
-    hosts: int = 1
+    machines: int = 1
     ready_within: float = 25.0
     """Seconds for every one to start and compute the schedule."""
     lead: float = 0.25
@@ -53,7 +54,7 @@ class Crew:
     @property
     def path(self) -> str:
         """Which field of what was asked says how many they are."""
-        return crew_rules.WORKERS if self.hosts == 1 else crew_rules.HOSTS
+        return crew_rules.WORKERS if self.machines == 1 else crew_rules.MACHINES
 
 
 async def execute_crew(
@@ -185,7 +186,7 @@ async def _see_through(
 
 def _facts(order: Order, start: Start, salt: str, crew: Crew) -> Facts:
     offered = run_facts.make_schedule(order.scenario, salt=salt, part=WHOLE).offered
-    return Facts(start.unix, version(), offered, salt, workers=crew.size, hosts=crew.hosts)
+    return Facts(start.unix, version(), offered, salt, workers=crew.size, machines=crew.machines)
 
 
 def _conclude(order: Order, facts: Facts, members: list[Member], stop: asyncio.Event) -> Conclusion:
@@ -197,7 +198,8 @@ def _conclude(order: Order, facts: Facts, members: list[Member], stop: asyncio.E
         for member in members:
             if member.measured is None:
                 builder.extend(partial_samples(builder, scenario, facts, member.part))
-        seen = together(members, scenario, facts, last_sign(builder), read_windows(order.out))
+        windows = read_of_windows(order.out, Outline.of)
+        seen = together(members, scenario, facts, last_sign(builder), windows)
         conclusion = conclude(builder.freeze(), scenario, facts, seen, status)
     said = crew_rules.note(scenario, facts.workers)
     notes = (*conclusion.notes, said) if said else conclusion.notes

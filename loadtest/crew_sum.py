@@ -12,13 +12,13 @@ from loadtest.conclusion import Carried, Seen
 from loadtest.crew_member import Member, row_of
 from loadtest.execution import Measured
 from loadtest.facts import Facts, schedule_of
+from loadtest.outline import Outline
 from loadtest.recover import given_up, last_sign
 from loadtest.scenario import Scenario
 from loadtest.schedule import Slice
 from measurement.column_builder import ColumnsBuilder
 from measurement.histogram import Histogram
 from measurement.sample import Sample
-from measurement.window import Window
 
 
 def together(
@@ -26,7 +26,7 @@ def together(
     scenario: Scenario,
     facts: Facts,
     last: float,
-    windows: Sequence[Window],
+    windows: Sequence[Outline],
 ) -> Seen:
     """One ``Seen`` of all, whose samples end at ``last``. The loop lag that is judged is the worst
     worker's: a merged one would hide one late worker behind many that were not."""

@@ -36,7 +36,8 @@ from loadtest.enforcing import Enforcing, Surroundings
 from loadtest.facts import Facts
 from loadtest.loopwatch import LoopWatch
 from loadtest.news import News, Newsroom
-from loadtest.recorder import Recorder, read_samples, read_windows
+from loadtest.outline import Outline
+from loadtest.recorder import Recorder, read_of_windows, read_samples
 from loadtest.roster import Known
 from loadtest.runclock import RunClock
 from loadtest.scenario import Limits, Scenario
@@ -220,7 +221,7 @@ class _Run:
     def seen(self, feed: SignalsFeed, carried: Carried) -> Seen:
         """What the client noticed of itself."""
         return Seen(
-            windows=read_windows(self._order.out),
+            windows=read_of_windows(self._order.out, Outline.of),
             stopped_at=self.driver.closed_at,
             launched=self.driver.offered,
             loop_lag=self._watch.lag.freeze(),

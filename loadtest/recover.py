@@ -23,7 +23,8 @@ from loadtest.column_files import column_files
 from loadtest.conclusion import LOST, Conclusion, Seen, conclude
 from loadtest.facts import Facts, schedule_of
 from loadtest.inflight import Flight
-from loadtest.recorder import parts, read_samples, read_shadow_report, read_windows
+from loadtest.outline import Outline
+from loadtest.recorder import parts, read_of_windows, read_samples, read_shadow_report
 from loadtest.reports.base import formats
 from loadtest.scenario import Scenario
 from loadtest.schedule import Job, Schedule
@@ -32,7 +33,6 @@ from measurement.column_builder import ColumnsBuilder
 from measurement.outcome import Outcome
 from measurement.sample import Sample
 from measurement.verdict import EXIT_CODES
-from measurement.window import Window
 
 
 class NothingLeft(RuntimeError):  # noqa: N818 - reads as what happened
@@ -58,10 +58,9 @@ def conclusion_of(out: Path) -> Conclusion:
         builder = ColumnsBuilder(shelf)
         for place in (out, *parts(out)):  # several workers: what was not yet copied from theirs
             builder.extend(read_samples(place, broken.append))
-        windows = read_windows(out, broken.append)
+        windows = read_of_windows(out, Outline.of, broken.append)
         last = max(last_sign(builder), max((window.end for window in windows), default=0.0))
-        known = np.unique(builder.read("index"))
-        builder.extend(given_up(known, scenario, facts, windows, last))
+        builder.extend(given_up(builder.read("index"), scenario, facts, windows, last))
         columns = builder.freeze(newest=True)
         seen = Seen(
             windows=windows,
@@ -85,7 +84,7 @@ def last_sign(found: ColumnsBuilder, which: Bools | None = None) -> float:
 
 
 def given_up(
-    known: Ints, scenario: Scenario, facts: Facts, windows: list[Window], last: float
+    known: Ints, scenario: Scenario, facts: Facts, windows: list[Outline], last: float
 ) -> Iterator[Sample]:
     """A sample for each request of the slice that was due by the ``last`` sign and has none;
     ``known`` are the indices of those that have."""
@@ -105,12 +104,12 @@ def _due(schedule: Schedule, known: Ints, last: float) -> Iterator[Job]:
         yield Job(index, float(mine[turn]), schedule.shape(index))
 
 
-def _slots(schedule: Schedule, windows: list[Window], known: Ints, last: float) -> Iterator[Job]:
+def _slots(schedule: Schedule, windows: list[Outline], known: Ints, last: float) -> Iterator[Job]:
     """What a closed loop had begun: its indices have no holes, and windows count what is open."""
-    begun = sum(window.cohort.offered for window in windows)
+    begun = sum(window.offered for window in windows)
     turns = max(begun, int(np.max(known, initial=-1)) // schedule.part.of + 1)
     missing = map(schedule.index, _unknown(schedule, turns, known))
-    starts = [window.start for window in windows for _ in range(window.cohort.pending)]
+    starts = [window.start for window in windows for _ in range(window.pending)]
     for index, at in zip_longest(missing, starts, fillvalue=None):
         if index is None:
             return

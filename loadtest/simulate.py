@@ -21,6 +21,7 @@ from loadtest.column_files import column_files
 from loadtest.conclusion import CANCELLED, FINISHED, Conclusion, Seen, conclude
 from loadtest.execution import Observer
 from loadtest.facts import Facts
+from loadtest.outline import Outline
 from loadtest.recorder import Recorder
 from loadtest.scenario import Scenario
 from loadtest.schedule import WHOLE
@@ -36,7 +37,7 @@ from loadtest.traces.replayed import Trace
 from loadtest.version import version
 from measurement.column_builder import ColumnsBuilder
 from measurement.sample import Sample
-from measurement.window import Window, WindowFold
+from measurement.window import WindowFold
 from schedulers.decision import Decision, DecisionPoint
 from simulator.core.engine import Engine
 from simulator.core.hooks import NONE, Hooks
@@ -201,7 +202,7 @@ class _Run:
         if decision.point is DecisionPoint.CONCURRENCY:
             self._fold.limit(max(0.0, decision.at), int(decision.after))
 
-    def _seen(self, windows: list[Window], model: dict[str, Any]) -> Seen:
+    def _seen(self, windows: list[Outline], model: dict[str, Any]) -> Seen:
         simulation, state = self._simulation, self._engine.state
         counted = {
             "style": self._engine.config.style,

@@ -26,7 +26,7 @@ class Column:
     def add(self, values: NDArray[Any]) -> None:
         """Put them at the end."""
         self._file.seek(self._length * self.dtype.itemsize)
-        self._file.write(np.ascontiguousarray(values, self.dtype).tobytes())
+        self._file.write(np.ascontiguousarray(values, self.dtype).data)
         self._length += len(values)
 
     def read(self, start: int = 0, stop: int | None = None) -> NDArray[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from io import BytesIO
 from itertools import chain
 from operator import attrgetter
@@ -21,20 +21,11 @@ from measurement.sample import Sample
 ROWS, GAPS = 4096, 1 << 16
 """Samples, or gaps of theirs, that are held until they become a piece of the columns."""
 
-_DERIVED: dict[str, Callable[[Sample], Any]] = {
-    "outcome": lambda s: OUTCOME_CODE[s.outcome],
-    "token_source": lambda s: SOURCE_CODE[s.token_source],
-    "attempts": lambda s: len(s.attempts),
-    "gap_count": lambda s: len(s.gaps),
-    "told": lambda s: s.gap_tokens is not None,
-    "told_tokens": lambda s: sum(s.gap_tokens) if s.gap_tokens else 0,
-    "gap_seconds": lambda s: sum(s.gaps),
-    "gap_weight": lambda s: len(s.gaps) if s.gap_tokens is None else sum(s.gap_weights),
-}
 _KINDS = {name: kind.dtype for name, kind in vars(Block).items() if isinstance(kind, Kept)}
-_ELSEWHERE = ("tenant", "gap_place", "told_place")
-_OF = {name: _DERIVED.get(name) or attrgetter(name) for name in _KINDS if name not in _ELSEWHERE}
-"""How a sample tells what is kept of it; else it takes what came before it as well."""
+_OWN = {name: attrgetter(name) for name in _KINDS if name in Sample.__slots__}
+for _coded in ("tenant", "outcome", "token_source", "attempts"):
+    del _OWN[_coded]
+"""Columns that are a sample's own numbers."""
 
 
 class ColumnsBuilder:
@@ -54,7 +45,9 @@ class ColumnsBuilder:
             self.add(sample)
 
     def add(self, sample: Sample) -> None:
-        """Take one."""
+        """Take one. ValueError where a stream tells of some gaps and not of others."""
+        if sample.gap_tokens is not None and len(sample.gap_tokens) != len(sample.gaps):
+            raise ValueError(f"request {sample.index} has more gaps than counts of tokens, or less")
         self._waiting.append(sample)
         self._gaps_waiting += len(sample.gaps)
         if len(self._waiting) >= ROWS or self._gaps_waiting >= GAPS:
@@ -74,10 +67,7 @@ class ColumnsBuilder:
         samples, self._waiting, self._gaps_waiting = self._waiting, [], 0
         if not samples:
             return
-        found = {
-            name: np.array([of(sample) for sample in samples], dtype=_KINDS[name])
-            for name, of in _OF.items()
-        }
+        found = _numbers(samples)
         codes = self._tenants
         found["tenant"] = np.array([codes.setdefault(s.tenant, len(codes)) for s in samples])
         told = np.where(found["told"], found["gap_count"], 0)
@@ -123,6 +113,26 @@ def columns_of(samples: Iterable[Sample], shelf: Shelf = BytesIO) -> SampleColum
     return builder.freeze()
 
 
+def _numbers(samples: list[Sample]) -> dict[str, NDArray[Any]]:
+    """What each sample tells by itself, by column."""
+    gaps, told = [s.gaps for s in samples], [s.gap_tokens for s in samples]
+    found: dict[str, Iterable[Any]] = {
+        **{name: map(own, samples) for name, own in _OWN.items()},
+        "outcome": (OUTCOME_CODE[s.outcome] for s in samples),
+        "token_source": (SOURCE_CODE[s.token_source] for s in samples),
+        "attempts": (len(s.attempts) for s in samples),
+        "gap_count": map(len, gaps),
+        "gap_seconds": map(sum, gaps),
+        "longest_gap": (max(own, default=None) for own in gaps),
+        "told": (tokens is not None for tokens in told),
+        "told_tokens": (sum(tokens) if tokens else 0 for tokens in told),
+        "gap_weight": (
+            len(s.gaps) if s.gap_tokens is None else sum(s.gap_weights) for s in samples
+        ),
+    }
+    return {name: np.array(list(column), dtype=_KINDS[name]) for name, column in found.items()}
+
+
 def _before(counts: Ints) -> Ints:
     """By place, the sum of those before it."""
     return np.cumsum(counts) - counts
@@ -130,6 +140,7 @@ def _before(counts: Ints) -> Ints:
 
 def _last_of_each(index: Ints) -> NDArray[np.bool_]:
     """By place, whether the same number does not come again."""
-    stays = np.zeros(len(index), dtype=np.bool_)
-    stays[len(index) - 1 - np.unique(index[::-1], return_index=True)[1]] = True
+    order = np.argsort(index, kind="stable")
+    stays = np.ones(len(index), dtype=np.bool_)
+    stays[order[:-1]] = np.diff(index[order]) != 0
     return stays

@@ -78,8 +78,14 @@ class SampleColumns:
 
     def known(self, of: Callable[[Block], Floats]) -> Floats:
         """The same without those that have none."""
-        found = [values[~np.isnan(values)] for values in map(of, self.blocks())]
-        return np.concatenate(found) if found else np.empty(0)
+        found = np.empty(len(self))
+        at = 0
+        for block in self.blocks():
+            values = of(block)
+            values = values[~np.isnan(values)]
+            found[at : at + len(values)] = values
+            at += len(values)
+        return found[:at]
 
     def count(self, of: Callable[[Block], NDArray[Any]]) -> int:
         """How many there are, or the sum of whole numbers."""

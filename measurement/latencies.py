@@ -61,7 +61,8 @@ def intervals(columns: SampleColumns) -> dict[str, dict[str, Interval]]:
     """Batch-means intervals of P50, P95 and P99, in ms."""
     found = {}
     for name in WITH_INTERVALS:
-        values = 1e3 * columns.known(only_successes(OF_SUCCESSES[name]))
+        values = columns.known(only_successes(OF_SUCCESSES[name]))
+        values *= 1e3
         percents = (50, 95, 99)
         rows = zip(percents, batch_means_intervals(values, percents), strict=True)
         found[name] = {f"p{percent}": row for percent, row in rows}

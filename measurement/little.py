@@ -54,21 +54,29 @@ def check(
     """Compare from ``start`` to ``end``; ``counted`` is the driver's own mean in flight there."""
     sent = columns.known(lambda b: b.sent_at[~np.isnan(b.done_at)])
     done = columns.known(lambda b: b.done_at[~np.isnan(b.sent_at)])
-    within = (sent >= start) & (sent < end)
     length = end - start
-    times = done[within] - sent[within]
+    seen = _overlap(sent, done, start, end)
+    first, last = (int(((sent <= at) & (done > at)).sum()) for at in (start, end))
+    times = (done - sent)[(sent >= start) & (sent < end)]
+    del sent, done  # of a long run, what is not needed any more makes room
     if length <= 0 or not len(times) or times.mean() <= 0:
         return Little("unknown", "no request was sent and ended in the steady part")
-    overlap = np.minimum(done, end)
-    overlap -= np.maximum(sent, start)
-    seen = float(np.clip(overlap, 0, None, out=overlap).sum()) / length
+    seen /= length
     rate, seconds = len(times) / length, float(times.mean())
     in_flight = seen if counted is None else counted
     ratio = in_flight / (rate * seconds)
     tolerance = max(LEAST_TOLERANCE, _cut_off(times, seen))
-    first, last = (int(((sent <= at) & (done > at)).sum()) for at in (start, end))
     status, note = _judged(ratio, tolerance, seen / (rate * seconds), (first, last))
     return Little(status, note, in_flight, rate, seconds, ratio, tolerance)
+
+
+def _overlap(
+    sent: NDArray[np.float64], done: NDArray[np.float64], start: float, end: float
+) -> float:
+    """Seconds that all requests together were in flight between the two times."""
+    found = np.minimum(done, end)
+    found -= np.maximum(sent, start)
+    return float(np.clip(found, 0, None, out=found).sum())
 
 
 def _cut_off(times: NDArray[np.float64], in_flight: float) -> float:

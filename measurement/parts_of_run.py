@@ -65,7 +65,8 @@ class Parts:
         found = {}
         for code, rows in self._groups():
             own = values[rows]
-            found[code] = Quantiles.of(own[~np.isnan(own)], scale=1e3)
+            own = own[~np.isnan(own)]
+            found[code] = Quantiles.of(own, scale=1e3)
         return found
 
     def _groups(self) -> Iterator[tuple[int, NDArray[np.int32]]]:

@@ -37,17 +37,17 @@ def percentile(
 
 @dataclass(frozen=True, slots=True)
 class Ordered:
-    """Values in order, with how often each counts."""
+    """Values in order, and by place how many there are up to it; None where each counts once."""
 
     values: NDArray[np.float64]
-    cumulative: NDArray[np.int64]
+    cumulative: NDArray[np.int64] | None = None
 
     @classmethod
     def of(cls, values: ArrayLike, *, weights: ArrayLike | None = None) -> Ordered:
         """Sort once, ask often."""
         given = np.asarray(values, dtype=np.float64)
         if weights is None:
-            return cls(np.sort(given), np.arange(1, len(given) + 1, dtype=np.int64))
+            return cls(np.sort(given))
         order = np.argsort(given, kind="stable")
         each = np.asarray(weights, np.int64)
         return cls(given[order], np.cumsum(each[order], dtype=np.int64))
@@ -55,10 +55,14 @@ class Ordered:
     @property
     def n(self) -> int:
         """How many there are, by weight."""
+        if self.cumulative is None:
+            return len(self.values)
         return int(self.cumulative[-1]) if len(self.cumulative) else 0
 
     def at(self, place: int) -> float:
         """The value of that 1-based rank."""
+        if self.cumulative is None:
+            return float(self.values[place - 1])
         return float(self.values[np.searchsorted(self.cumulative, place)])
 
     def percentile(self, percent: float) -> float | None:

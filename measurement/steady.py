@@ -104,7 +104,8 @@ def _by_request(name: str, columns: SampleColumns, of: Latency) -> Settled | Non
     if len(values) < LEAST_REQUESTS:
         return None
     order = np.lexsort((values, starts))
-    found = settling(np.log(values[order]))
+    values = values[order]
+    found = settling(np.log(values, out=values))
     return _row(name, found, None if found.start is None else float(starts[order[found.start]]))
 
 

@@ -145,7 +145,8 @@ def _lagging(
 
 
 def _unreconciled(columns: SampleColumns, scheduled: int | None) -> Iterator[str]:
-    distinct = len(np.unique(columns.values(lambda block: block.index)))
+    indices = np.sort(columns.values(lambda block: block.index))
+    distinct = np.count_nonzero(np.diff(indices, prepend=-1.0))
     if distinct != len(columns):
         yield (
             f"{len(columns):,} samples were recorded for {distinct:,} requests, so counts don't "

@@ -29,3 +29,20 @@ class Credit(NamedTuple):
         if tier in total:
             total[tier] = max(0.0, total[tier] - cost)
         return Credit(total)
+
+    def since(self, before: Credit) -> Mapping[str, float]:
+        """How much more each tier is owed than before; less than nothing where it is less."""
+        changes = {
+            tier: self.owed.get(tier, 0.0) - before.owed.get(tier, 0.0)
+            for tier in self.owed.keys() | before.owed.keys()
+        }
+        return {tier: change for tier, change in changes.items() if change}
+
+    def refunded(self, tier: str, changes: Mapping[str, float]) -> Credit:
+        """One of ``tier`` that went was not served: what others earned by it is gone, and what its
+        tier spent is back. Who lost its credit by being absent stays without."""
+        total = dict(self.owed)
+        for other, change in changes.items():
+            if change > 0.0 or other == tier:
+                total[other] = max(0.0, total.get(other, 0.0) - change)
+        return Credit(total)

@@ -127,6 +127,7 @@ class Front:
         while len(self._room) and self._has_place():
             what = self._said.timed(lambda: self._room.next(self._signals(now), now))
             if what is None:
+                self._turns.held(now)
                 break
             if isinstance(what, Sent):
                 self._send_away(what, now)

@@ -82,6 +82,13 @@ class AdmissionLaw(Law, Protocol[S]):
         """Take it, hold it or shed it."""
         ...
 
+    def reserve(
+        self, state: S, request: Request, *, prefilled: bool, now: float
+    ) -> tuple[S, Reservation] | None:
+        """The engine has it already, let in by another law: count it as if it had been taken,
+        whatever there is room for. It ends as any other, cancelled. None: nothing to count."""
+        ...
+
     def prefilled(self, state: S, reservation: Reservation, now: float) -> S:
         """An admitted request has its first token."""
         ...
@@ -95,6 +102,11 @@ class Unmoved:
     """For laws that learn nothing from what they have admitted."""
 
     __slots__ = ()
+
+    def reserve(
+        self, state: Any, request: Request, *, prefilled: bool, now: float
+    ) -> tuple[Any, Reservation] | None:
+        return None
 
     def prefilled(self, state: Any, reservation: Reservation, now: float) -> Any:
         return state

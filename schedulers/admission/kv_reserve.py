@@ -142,6 +142,14 @@ class KvReserve:
         inputs = {"tokens": one.tokens, "promised": state.ledger.tokens}
         return state, hold(reason, math.inf, **inputs)
 
+    def reserve(
+        self, state: ReserveState, request: Request, *, prefilled: bool, now: float
+    ) -> tuple[ReserveState, Reservation]:
+        one = self._reservation(state, request)
+        one = one._replace(prefill=0.0) if prefilled else one
+        ledger = state.ledger.add(one.tokens, one.variance, one.prefill)
+        return state._replace(ledger=ledger), one
+
     def prefilled(self, state: ReserveState, reservation: Reservation, now: float) -> ReserveState:
         ledger = state.ledger.prefilled(reservation.prefill)
         return ReserveState(ledger, state.kv_tokens, state.max_running, state.prefill_rate)

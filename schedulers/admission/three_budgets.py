@@ -104,10 +104,8 @@ class ThreeBudgets:
                 kv_tokens=reading.kv_tokens or state.kv_tokens,
                 prefill_rate=reading.prefill_rate or state.prefill_rate,
             )
-        ledger = state.ledger
-        mean = ledger.length(request.tenant, self.output_tokens).mean
-        tokens = request.prompt_tokens + request.output(mean, self.output_tokens)
-        one = Reservation(tokens, 0.0, float(request.uncached_tokens))
+        ledger, one = state.ledger, self._reservation(state, request)
+        tokens = one.tokens
         late = self._hopeless(state, request, now)
         if late is not None:
             return state, late
@@ -122,6 +120,18 @@ class ThreeBudgets:
             reservation=one,
             inputs={"tokens": tokens, "promised": ledger.tokens + tokens},
         )
+
+    def reserve(
+        self, state: BudgetState, request: Request, *, prefilled: bool, now: float
+    ) -> tuple[BudgetState, Reservation]:
+        one = self._reservation(state, request)
+        one = one._replace(prefill=0.0) if prefilled else one
+        return state._replace(ledger=state.ledger.add(one.tokens, 0.0, one.prefill)), one
+
+    def _reservation(self, state: BudgetState, request: Request) -> Reservation:
+        mean = state.ledger.length(request.tenant, self.output_tokens).mean
+        tokens = request.prompt_tokens + request.output(mean, self.output_tokens)
+        return Reservation(tokens, 0.0, float(request.uncached_tokens))
 
     def _hopeless(self, state: BudgetState, request: Request, now: float) -> Answer | None:
         if request.deadline_at is None or state.prefill_rate is None:

@@ -45,6 +45,11 @@ class Remark:
     values: tuple[tuple[str, Any], ...]
     message: str
 
+    def to_json(self) -> dict[str, Any]:
+        """Its kind and its words apart; ``bad``: it can't hold."""
+        said = str(self).removeprefix(f"{self.kind}: ")
+        return {"kind": str(self.kind), "text": said, "bad": self.kind is Kind.CONTRADICTION}
+
     def __str__(self) -> str:
         where = ", ".join(
             path

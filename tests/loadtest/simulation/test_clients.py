@@ -44,7 +44,7 @@ def times(attempts: tuple[Attempt, ...]) -> list[float]:
 def reconcile(run: Played) -> None:
     """Each offered request ends in one sample, and tokens and those in flight add up."""
     assert [each.index for each in run.samples] == list(range(run.conclusion.seen.launched))
-    windows = run.conclusion.seen.windows
+    windows = run.windows
     assert sum(window.cohort.offered for window in windows) == len(run.samples)
     assert sum(window.events.tokens for window in windows) == sum(
         each.chunks for each in run.samples
@@ -79,8 +79,7 @@ def test_a_request_that_is_tried_again_is_one_sample_sent_with_its_first(tmp_pat
         assert sample.sent_at == sample.admitted_at == sample.attempts[0].sent_at
         assert sample.ttft is not None
         assert sample.ttft > times(sample.attempts)[-1] - sample.intended_at
-    windows = run.conclusion.seen.windows
-    assert sum(window.events.sent for window in windows) == len(run.samples)
+    assert sum(window.events.sent for window in run.windows) == len(run.samples)
 
 
 def test_the_same_seed_gives_the_same_bytes_through_a_storm(tmp_path: Path) -> None:
