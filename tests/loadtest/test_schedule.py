@@ -123,6 +123,10 @@ def test_a_slice_that_does_not_exist_is_refused(text: str) -> None:
 
 
 def test_a_seed_means_what_it_meant_before_seeds_were_made_by_the_block() -> None:
-    made = schedule(seed=5, salt="s", prompt_tokens=6, prompt_tokens_sigma=0.0)
+    made = schedule(seed=5, salt="s", prompt_tokens_mean=6, prompt_tokens_sigma=0.0)
     prompts = [made.prompt(Job(index, 0.0, made.shape(index))) for index in (0, 3, 2 * BLOCK + 7)]
     assert prompts == [
+        "across gather fire come age both",
+        "cover bring friend desert away fill",
+        "good corner finish day along enter",
+    ]
