@@ -120,9 +120,10 @@ class Schedule:
     def jobs(self) -> Iterator[Job]:
         """This slice's requests of an open loop, in order of their instants."""
         mine = self.instants[self.part.number :: self.part.of]
-        for turn, instant in enumerate(mine.tolist()):
-            index = self.index(turn)
-            yield Job(index, instant, self.shape(index))
+        for first in range(0, len(mine), BLOCK):  # a million floats would take 32 MB at once
+            for turn, instant in enumerate(mine[first : first + BLOCK].tolist(), first):
+                index = self.index(turn)
+                yield Job(index, instant, self.shape(index))
 
     def index(self, turn: int) -> int:
         """The index in the whole schedule of this slice's ``turn``-th request."""
