@@ -59,6 +59,8 @@ class SseParser:
     def feed(self, chunk: bytes) -> list[Event]:
         """The events that these bytes complete."""
         events: list[Event] = []
+        if self._at_start and not self._line and chunk and chunk[0] != _BOM[0]:
+            self._at_start = False
         whole = self.between and len(chunk) <= self._limit
         if whole and b"\r" not in chunk:
             self._feed_blocks(chunk, events)

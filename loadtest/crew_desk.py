@@ -14,8 +14,10 @@ from loadtest.recorder import SAMPLES, Recorder
 from loadtest.scenario import Scenario
 from loadtest.schedule import Slice
 from loadtest.window_merge import WindowMerge
+from measurement.because import because
 from measurement.live import Live
 from measurement.objective_verdict import INVALID
+from measurement.validity import Validity
 from measurement.verdict import Verdict
 from measurement.window import Window
 
@@ -79,13 +81,19 @@ class Desk:
         self._recorder.windows(windows)
         self._live.update(windows)
         verdict, totals = self._sums.now(last=last)
-        verdict = doubted(verdict, self._doubts)
+        if self._doubts:
+            verdict = self._doubted(verdict)
         gauges = {name: self._sum(name) for name in ("in_flight", "waiting", "limit")}
         totals = {**totals, **gauges, "first_errors": self._first_errors()}
         totals["by_worker"] = self._rows
         self._observer.news(
             News(self._at, tuple(windows), (), verdict, totals, self._signals_missing)
         )
+
+    def _doubted(self, verdict: Verdict) -> Verdict:
+        """The verdict so far, when something has already made the run invalid."""
+        why = because(INVALID, (), self._live.tally, Validity().worsened(self._doubts))
+        return replace(verdict, outcome=INVALID, because=why, reasons=self._doubts)
 
     def _sum(self, name: str) -> int | None:
         known = [totals[name] for totals in self._totals if totals.get(name) is not None]
@@ -102,14 +110,6 @@ class Desk:
             while block := copy.more():
                 self._recorder.copied(block)
         self._recorder.flush()
-
-
-def doubted(verdict: Verdict, doubts: tuple[str, ...]) -> Verdict:
-    """A verdict so far, when something has already made the run invalid."""
-    if not doubts:
-        return verdict
-    reasons = (*doubts, *verdict.reasons)
-    return replace(verdict, outcome=INVALID, because=doubts[0], reasons=reasons)
 
 
 class Copy:

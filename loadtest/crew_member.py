@@ -1,6 +1,6 @@
 """One slice's carrier, as the process that leads a run sees it: start it, hear it, stop it.
 
-What carries the slice differs: a process of this machine (``crew_local``), or a host that is
+What carries the slice differs: a process of this machine (``crew_local``), or another one that is
 reached through a broker. What is known of it, and what becomes of what it says, is here.
 """
 

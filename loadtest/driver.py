@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from engines.answer import Answer
 from engines.outcomes import RETRIED
 from engines.request import CompletionRequest, Timeouts
+from loadtest.alarm import LoopAlarm, MakeAlarm
 from loadtest.behaviour import Behaviour
 from loadtest.door import Door
 from loadtest.inflight import Flight
@@ -71,6 +72,8 @@ class Means:
     behaviour: Behaviour | None = None
     retrier: Retrier | None = None
     """The policy's retry law. Where there is one, it decides instead of the clients' behaviour."""
+    alarm: MakeAlarm = LoopAlarm
+    """What wakes the pacer of an open loop."""
 
 
 class Driver:
@@ -80,7 +83,7 @@ class Driver:
         self._means = means
         self._now = means.clock
         self._deadline = schedule.duration + drain
-        self._pacer = pacer(schedule, self._launch, means.clock)
+        self._pacer = pacer(schedule, self._launch, means.clock, means.alarm)
         self._flights: dict[Flight, asyncio.Task[None]] = {}
         self._stop = asyncio.Event()
         self._idle = asyncio.Event()

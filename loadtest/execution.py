@@ -25,8 +25,8 @@ from engines.signals.base import EngineSignals
 from engines.signals_feed import SignalsFeed
 from engines.target import Target
 from engines.transport.kernel_clock import Offset
+from loadtest import alarm, publishing, sample_store, transports
 from loadtest import facts as run_facts
-from loadtest import publishing, sample_store, transports
 from loadtest.behaviour import Behaviour
 from loadtest.collecting import seldom_collected
 from loadtest.column_files import in_columns
@@ -185,6 +185,7 @@ class _Run:
             timeouts_of(scenario.timeouts),
             Behaviour(self._schedule, scenario.retries, scenario.cancellations),
             enforcing.retrier if enforcing else None,
+            alarm.finest(),
         )
         self.driver = Driver(self._schedule, means, drain=scenario.drain_s)
         self._cpu = 0.0

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
+from loadtest.alarm import Alarm, LoopAlarm, MakeAlarm
 from loadtest.arrivals.base import ClosedLoop
 from loadtest.schedule import Job, Schedule
 from loadtest.workloads.base import Shape
@@ -41,28 +42,38 @@ class Pacer(Protocol):
         ...
 
 
-def pacer(schedule: Schedule, launch: Launch, now: Now) -> Pacer:
-    """The pacer that fits the schedule's process."""
+def pacer(schedule: Schedule, launch: Launch, now: Now, alarm: MakeAlarm = LoopAlarm) -> Pacer:
+    """The pacer that fits the schedule's process; an open loop is woken by an alarm."""
     loop = schedule.closed_loop
-    return ClosedPacer(schedule, loop, launch, now) if loop else OpenPacer(schedule, launch, now)
+    if loop:
+        return ClosedPacer(schedule, loop, launch, now)
+    return OpenPacer(schedule, launch, now, alarm)
 
 
 class OpenPacer:
-    def __init__(self, schedule: Schedule, launch: Launch, now: Now) -> None:
+    def __init__(
+        self, schedule: Schedule, launch: Launch, now: Now, alarm: MakeAlarm = LoopAlarm
+    ) -> None:
+        self._make_alarm = alarm
+        self._alarm: Alarm | None = None
         self._duration = schedule.duration
         self._prompt = schedule.prompt
         self._launch = launch
         self._now = now
         self._jobs: Iterator[Job] = schedule.jobs()
         self._next: tuple[Job, str] | None = None
-        self._timer: asyncio.Handle | None = None
+        self._more: asyncio.Handle | None = None
         self._done: asyncio.Future[None] | None = None
 
     async def run(self) -> None:
         self._done = asyncio.get_running_loop().create_future()
+        self._alarm = self._make_alarm(self._wake)
         self._advance()
-        self._wake()
-        await self._done
+        try:
+            self._wake()
+            await self._done
+        finally:
+            self._silence()
         # The schedule lasts beyond its last instant: rates are over all of it.
         await asyncio.sleep(max(0.0, self._duration - self._now()))
 
@@ -70,8 +81,7 @@ class OpenPacer:
         """Nothing waits for an answer in an open loop."""
 
     def stop(self, at: float) -> list[Job]:
-        if self._timer is not None:
-            self._timer.cancel()
+        self._silence()
         overdue = []
         job = self._next[0] if self._next else None
         while job is not None and job.intended_at <= at:
@@ -80,19 +90,26 @@ class OpenPacer:
         self._next = None
         return overdue
 
+    def _silence(self) -> None:
+        """Wake no more."""
+        if self._alarm is not None:
+            self._alarm.stop()
+            self._alarm = None
+        if self._more is not None:
+            self._more.cancel()
+
     def _wake(self) -> None:
-        loop = asyncio.get_running_loop()
         for _ in range(_BATCH):
             if self._next is None:
                 break
             wait = self._next[0].intended_at - self._now()
-            if wait > 0:
-                self._timer = loop.call_later(wait, self._wake)
+            if wait > 0 and self._alarm is not None:
+                self._alarm.set(wait)
                 return
             self._launch(*self._next)
             self._advance()
         if self._next is not None:
-            self._timer = loop.call_soon(self._wake)
+            self._more = asyncio.get_running_loop().call_soon(self._wake)
         elif self._done is not None and not self._done.done():
             self._done.set_result(None)
 

@@ -71,11 +71,11 @@ class RunIn(serializers.Serializer[Any]):
         max_value=crew_rules.MOST,
         help_text="processes that share the load; the requests are the same",
     )
-    hosts = serializers.IntegerField(
+    machines = serializers.IntegerField(
         required=False,
         min_value=1,
         max_value=crew_rules.MOST,
-        help_text="machines with a worker that share the load, a process each",
+        help_text="machines that share the load, a process on each; they need a worker each",
     )
 
 
@@ -133,7 +133,7 @@ class RunOut(serializers.ModelSerializer[Run]):
             "shadow",
             "seed",
             "workers",
-            "hosts",
+            "machines",
             "scenario_sha256",
             "duration_s",
             "elapsed_s",

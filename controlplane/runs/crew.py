@@ -1,4 +1,4 @@
-"""Who sends a run's load, where that is more than one: a row a worker, or a host."""
+"""Who sends a run's load, where that is more than one: a row a worker, or a machine."""
 
 from __future__ import annotations
 
@@ -7,17 +7,21 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from controlplane.runs.hosts.choosing import host_of
+from controlplane.runs.machines.choosing import machine_of
 from controlplane.runs.models import Run
 
 
 def rows(run: Run) -> list[dict[str, str]]:
     """As last told while it runs, as reported afterwards; empty where one process sends all."""
-    if run.hosts == run.workers == 1:
+    if run.machines == run.workers == 1:
         return []
     client: Mapping[str, Any] = (run.summary or {}).get("client") or {}
-    told = client.get("by_worker") or (run.live.get("totals") or {}).get("by_worker") or ()
-    return [_row(one) for one in told]
+    reported = client.get("by_worker")
+    told = reported or (run.live.get("totals") or {}).get("by_worker") or ()
+    state = (
+        _("sending") if run.is_live else _("reported") if reported else _("not heard to its end")
+    )
+    return [_row(one, state) for one in told]
 
 
 def mark(run: Run) -> str:
@@ -26,16 +30,16 @@ def mark(run: Run) -> str:
     return f"{len(told)} {sum(bool(one.get('lost')) for one in told)}"
 
 
-def _row(told: Mapping[str, Any]) -> dict[str, str]:
+def _row(told: Mapping[str, Any], state: str) -> dict[str, str]:
     number, _slash, of = str(told["slice"]).partition("/")
     place = {"number": int(number) + 1, "of": of}
-    node = told.get("host")
+    node = told.get("machine")
     clock: Mapping[str, Any] = told.get("clock") or {}
     return {
-        "who": host_of(node) if node else _("worker %(number)d") % place,
+        "who": machine_of(node) if node else _("worker %(number)d") % place,
         "node": node or "",
         "slice": _("%(number)d of %(of)s") % place,
-        "lost": str(told.get("lost") or ""),
+        "state": _("lost: %(why)s") % {"why": told["lost"]} if told.get("lost") else state,
         "offset": _offset(clock),
         "off_by": _ms(clock.get("off_by_at_most_ms"), 2),
         "cpu": _percent(told.get("cpu_share")),
@@ -44,10 +48,11 @@ def _row(told: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _offset(clock: Mapping[str, Any]) -> str:
-    """Against the clock of the host that leads, with its uncertainty."""
+    """Against the clock of the machine that leads, with its uncertainty."""
     if clock.get("offset_ms") is None:
         return "–"
-    return f"{clock['offset_ms']:+,.2f} ± {clock['uncertainty_ms']:.2f} ms"
+    offset = f"{clock['offset_ms']:+,.2f}".replace("-", "−")
+    return f"{offset} ± {clock['uncertainty_ms']:.2f} ms"
 
 
 def _ms(value: float | None, digits: int) -> str:

@@ -13,10 +13,10 @@ from redis.exceptions import RedisError
 from controlplane import egress, queue
 from controlplane.catalogue.services.endpoints import credential_of
 from controlplane.runs import child
-from controlplane.runs.hosts import lease
-from controlplane.runs.hosts.choosing import TooFewHosts, chosen
-from controlplane.runs.hosts.wire import FIRST_LEASE_S, Keys
 from controlplane.runs.ledger import Ledger, Superseded
+from controlplane.runs.machines import lease
+from controlplane.runs.machines.choosing import TooFewMachines, chosen
+from controlplane.runs.machines.wire import FIRST_LEASE_S, Keys
 from controlplane.runs.models import Run, Status
 from controlplane.runs.storage import directory
 from controlplane.runs.supervisor import Deadlines, Supervisor
@@ -24,9 +24,9 @@ from controlplane.runs.supervisor import Deadlines, Supervisor
 log = logging.getLogger(__name__)
 
 ANSWER_WITHIN = 2.0
-"""Seconds that workers have to say that they are there, before a run by several hosts."""
-LEAD = "controlplane.runs.hosts.lead"
-"""The module of the process that leads several hosts."""
+"""Seconds that workers have to say that they are there, before a run by several machines."""
+LEAD = "controlplane.runs.machines.lead"
+"""The module of the process that leads several machines."""
 LONGEST_MODEL_S = 3_600.0
 """Waiting time that the engine model may take for one run."""
 
@@ -40,8 +40,8 @@ def execute(run: Run, *, node: str = "", deadlines: Deadlines | None = None) -> 
     out_dir.mkdir(parents=True, exist_ok=True)
     ledger = Ledger(run, out_dir)
     try:
-        worker = _spawn(run) if run.hosts == 1 else _spawn_lead(run, node)
-    except TooFewHosts as refusal:
+        worker = _spawn(run) if run.machines == 1 else _spawn_lead(run, node)
+    except TooFewMachines as refusal:
         ledger.finish(Status.FAILED, summary=None, reason=str(refusal))
         return
     except (OSError, RuntimeError, OperationalError, RedisError) as error:
@@ -69,14 +69,16 @@ def _spawn(run: Run) -> child.Child:
 
 
 def _spawn_lead(run: Run, node: str) -> child.Child:
-    """The process that leads several hosts, once as many have answered and were asked.
+    """The process that leads several machines, once as many have answered and were asked.
 
-    It gets no key, for it sends nothing; where the hosts are met it does get. TooFewHosts.
+    It gets no key, for it sends nothing; where the machines are met it does get. TooFewMachines.
     """
     if settings.REDIS_URL.startswith("memory:"):
-        raise TooFewHosts("Several hosts need Redis or Valkey as REDIS_URL. No request was sent.")
+        raise TooFewMachines(
+            "Several machines need Redis or Valkey as REDIS_URL. No request was sent."
+        )
     answered = queue.answering(ANSWER_WITHIN)
-    nodes = chosen(answered, run.hosts, own=node, within=ANSWER_WITHIN)
+    nodes = chosen(answered, run.machines, own=node, within=ANSWER_WITHIN)
     out_dir, token = directory(run), secrets.token_hex(8)
     scenario = out_dir / "request.json"
     scenario.write_text(json.dumps(run.scenario))

@@ -1,4 +1,4 @@
-"""A slice of a run on this host: claimed, carried with this host's rules and key, and let go."""
+"""A slice of a run on this machine: claimed, carried with its own rules and key, let go."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from django.conf import settings
 from controlplane import egress
 from controlplane.catalogue.services.endpoints import credential_of
 from controlplane.runs import child
-from controlplane.runs.hosts import lease
-from controlplane.runs.hosts.host_link import HostLink
-from controlplane.runs.hosts.relay import Relay
-from controlplane.runs.hosts.wire import Keys
+from controlplane.runs.machines import lease
+from controlplane.runs.machines.machine_link import MachineLink
+from controlplane.runs.machines.relay import Relay
+from controlplane.runs.machines.wire import Keys
 from controlplane.runs.models import ACTIVE, Run
 
 log = logging.getLogger(__name__)
@@ -32,7 +32,7 @@ longer than a day."""
 
 def carry(run_id: str, token: str, number: int, of: int, *, node: str) -> None:
     """From the task to the slice's end; a task that came twice, or too late, does nothing."""
-    link = HostLink(lease.connected(settings.REDIS_URL), Keys(token), number)
+    link = MachineLink(lease.connected(settings.REDIS_URL), Keys(token), number)
     run = Run.objects.select_related("endpoint").filter(pk=run_id, status__in=ACTIVE).first()
     if run is None or not link.claimed(node):
         log.info("run %s: slice %s/%s is carried elsewhere, or over", run_id, number, of)
@@ -50,7 +50,7 @@ def carry(run_id: str, token: str, number: int, of: int, *, node: str) -> None:
 
 
 def _clear(kept: Path, *, now: float) -> None:
-    """What slices of a host that died have left; its lead has what was measured."""
+    """What slices of a machine that died have left; its lead has what was measured."""
     for left in kept.iterdir():
         with contextlib.suppress(FileNotFoundError):  # another slice clears as well, or ends
             if now - left.stat().st_mtime > LEFT_FOR_S:
@@ -58,7 +58,7 @@ def _clear(kept: Path, *, now: float) -> None:
 
 
 def _spawn(run: Run, scenario: Mapping[str, Any], out: Path, *, part: str) -> child.Child:
-    """The key comes from the database, sealed, and is opened here; the rules are this host's."""
+    """The key comes from the database, sealed, and is opened here; the rules are this machine's."""
     given = out / "given.json"
     given.write_text(json.dumps(scenario))
     key = credential_of(run.endpoint).reveal() if run.endpoint else ""

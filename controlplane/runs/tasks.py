@@ -27,7 +27,7 @@ def execute(self: Any, run_id: str) -> None:
 
 @shared_task(name="runs.carry_slice", bind=True, acks_late=False, ignore_result=True)
 def carry_slice(self: Any, run_id: str, token: str, number: int, of: int) -> None:
-    """One slice of a run by several hosts. Delivered twice, it is carried once."""
+    """One slice of a run by several machines. Delivered twice, it is carried once."""
     try:
         slices.carry(run_id, token, number, of, node=self.request.hostname or "")
     except Exception:

@@ -149,7 +149,8 @@ class KernelClock:
             self._unstamped += 1
             return max(read_at * _NANO, floor)
         seconds, nanoseconds = _TIMESPEC.unpack(raw)
-        at = min(seconds * 1_000_000_000 + nanoseconds + self._offset.value, now)
+        stamp: int = seconds * 1_000_000_000 + nanoseconds
+        at = min(stamp + self._offset.value, now)
         self._lag.record(max(0, read_at - at) * _NANO)
         return max(at * _NANO, floor)
 

@@ -72,15 +72,17 @@ def test_workers_are_stored_with_the_run_and_change_no_scenario(
 
 
 @pytest.mark.django_db
-def test_hosts_are_stored_with_the_run_and_change_no_scenario(actor: Actor, launch: Launch) -> None:
-    shared = with_rest(launch, hosts=3)
+def test_machines_are_stored_with_the_run_and_change_no_scenario(
+    actor: Actor, launch: Launch
+) -> None:
+    shared = with_rest(launch, machines=3)
     assert shared.scenario().sha256 == launch.scenario().sha256
     run = services.start(actor=actor, launch=shared)
-    assert (run.hosts, run.workers) == (3, 1)
+    assert (run.machines, run.workers) == (3, 1)
     Run.objects.filter(pk=run.pk).update(status=Status.DONE)
     run.refresh_from_db()
-    assert services.retry(actor=actor, run=run).hosts == 3
-    for wrong, path in (({"hosts": 17}, "hosts"), ({"hosts": 2, "workers": 2}, "workers")):
+    assert services.retry(actor=actor, run=run).machines == 3
+    for wrong, path in (({"machines": 17}, "machines"), ({"machines": 2, "workers": 2}, "workers")):
         with pytest.raises(DocumentError) as refused:
             services.start(actor=actor, launch=with_rest(launch, **wrong))
         assert paths(refused) == [path]

@@ -1,4 +1,4 @@
-"""A run by several hosts: who may lead it, and who carries a slice of it, once."""
+"""A run by several machines: who may lead it, and who carries a slice of it, once."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from redis import Redis
 from controlplane import queue, sealing
 from controlplane.catalogue.models import Endpoint
 from controlplane.runs import execution, slices
-from controlplane.runs.hosts import lease
-from controlplane.runs.hosts.wire import Keys
+from controlplane.runs.machines import lease
+from controlplane.runs.machines.wire import Keys
 from controlplane.runs.models import Run, Status
 
 pytestmark = pytest.mark.django_db
@@ -71,7 +71,7 @@ def test_a_task_that_comes_after_its_lead_or_its_run_sends_nothing(
     assert carrier.nodes == []
 
 
-def test_the_key_is_opened_on_the_host_and_its_rules_are_that_hosts(
+def test_the_key_is_opened_on_the_machine_and_its_rules_are_that_machines(
     claimed: Run, broker: Redis, monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
     settings.EGRESS = ("10.9.0.0/16",)
@@ -87,32 +87,32 @@ def test_the_key_is_opened_on_the_host_and_its_rules_are_that_hosts(
     assert "sk-1" not in " ".join(call)
 
 
-def test_fewer_hosts_than_were_asked_for_are_a_refusal_and_nothing_is_handed_out(
+def test_fewer_machines_than_were_asked_for_are_a_refusal_and_nothing_is_handed_out(
     claimed: Run, broker: Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     handed: list[object] = []
     monkeypatch.setattr(queue, "answering", lambda _within: ["celery@b", "celery@a"])
     monkeypatch.setattr(queue, "hand", lambda *args, **_more: handed.append(args))
-    claimed.hosts = 3
+    claimed.machines = 3
     execution.execute(claimed, node="celery@a")
     claimed.refresh_from_db()
     assert claimed.status == Status.FAILED
     assert claimed.reason.startswith(
-        "3 hosts were asked for, and 2 answered within 2 s: a, b. No request was sent."
+        "3 machines were asked for, and 2 answered within 2 s: a, b. No request was sent."
     )
     assert handed == []
     assert claimed.load_started_at is None
 
 
-def test_several_hosts_without_a_broker_are_a_refusal(claimed: Run) -> None:
-    claimed.hosts = 2
+def test_several_machines_without_a_broker_are_a_refusal(claimed: Run) -> None:
+    claimed.machines = 2
     execution.execute(claimed, node="celery@a")
     claimed.refresh_from_db()
     assert claimed.status == Status.FAILED
     assert "need Redis or Valkey" in claimed.reason
 
 
-def test_what_a_host_that_died_has_left_is_cleared_and_nothing_else(tmp_path: Path) -> None:
+def test_what_a_machine_that_died_has_left_is_cleared_and_nothing_else(tmp_path: Path) -> None:
     now = 1_000_000.0
     for name, age in (("old", slices.LEFT_FOR_S + 1.0), ("running", 60.0)):
         (tmp_path / name).mkdir()

@@ -1,4 +1,4 @@
-"""The lead's end of the streams: says to one host, hears all of them."""
+"""The lead's end of the streams: says to one machine, hears all of them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 from redis.asyncio import Redis
 
-from controlplane.runs.hosts.wire import KEPT_S, Keys, Message, encode
+from controlplane.runs.machines.wire import KEPT_S, Keys, Message, encode
 
 AT_A_TIME = 16
-"""Messages of one host that are read together: bounds what is held in memory."""
+"""Messages of one machine that are read together: bounds what is held in memory."""
 BLOCK_MS = 500
 
 
@@ -25,7 +25,7 @@ class LeadLink:
         self._turn = asyncio.Lock()
 
     async def say(self, number: int, message: Message) -> None:
-        """To the host of that slice, in the order in which it was asked for. RedisError."""
+        """To the machine of that slice, in the order in which it was asked for. RedisError."""
         key = self._keys.down(number)
         async with self._turn:
             pipe = self._client.pipeline(transaction=False)
@@ -34,7 +34,7 @@ class LeadLink:
             await pipe.execute()
 
     async def hear(self) -> list[tuple[int, bytes]]:
-        """What the hosts have said since the last time, as it came, oldest first; RedisError."""
+        """What the machines have said since the last time, as it came, oldest first; RedisError."""
         found: Any = await self._client.xread(self._at, count=AT_A_TIME, block=BLOCK_MS)
         heard = []
         for name, entries in found or ():

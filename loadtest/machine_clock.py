@@ -1,4 +1,4 @@
-"""How far another host's monotonic clock is from ours, and how surely that is known.
+"""How far another machine's monotonic clock is from ours, and how surely that is known.
 
 One exchange brackets the offset, whatever the two ways took (NTP's on-wire arithmetic, RFC 5905
 section 8): the truth is at most half the round trip from the estimate. Of several the one with the
@@ -18,8 +18,8 @@ RATE = 500e-6
 ROUNDS = 16
 """Exchanges of one reading."""
 MOST_OFF = ON_TIME
-"""Seconds that a host's clock may be off, or not known: a request counts as sent on time within as
-much, and what is off by more can't be shown to be. It is 1 % of a window of 1 s."""
+"""Seconds that a machine's clock may be off, or not known: a request counts as sent on time within
+as much, and what is off by more can't be shown to be. It is 1 % of a window of 1 s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One reading of a host's clock, in seconds."""
+    """One reading of a machine's clock, in seconds."""
 
     offset: float
     within: float
@@ -65,8 +65,8 @@ def read(exchanges: Iterable[Exchange]) -> Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class HostClock:
-    """A host's clock over a run: as the start was named in it, and read again at the end."""
+class MachineClock:
+    """A machine's clock over a run: as the start was named in it, and read again at the end."""
 
     first: Reading
     last: Reading | None = None
@@ -78,7 +78,7 @@ class HostClock:
 
     @property
     def off_by(self) -> float:
-        """The most that the host's schedule can have been away from ours when it was read."""
+        """The most that the machine's schedule can have been away from ours when it was read."""
         if self.last is None:
             return self.first.within
         return max(self.first.within, abs(self.last.offset - self.first.offset) + self.last.within)
@@ -91,7 +91,7 @@ class HostClock:
         return (
             f"{name} may have sent its part up to {1e3 * self.off_by:.1f} ms off the schedule: its "
             f"clock is known to ±{1e3 * self.first.within:.1f} ms{drift}; the most is "
-            f"{1e3 * MOST_OFF:g} ms. Bring the hosts nearer to the broker, or use fewer."
+            f"{1e3 * MOST_OFF:g} ms. Bring the machines nearer to the broker, or use fewer."
         )
 
     def to_json(self) -> Mapping[str, Any]:

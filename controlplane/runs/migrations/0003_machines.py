@@ -12,7 +12,7 @@ class Migration(migrations.Migration):
     operations = [
         migrations.AddField(
             model_name='run',
-            name='hosts',
+            name='machines',
             field=models.PositiveSmallIntegerField(default=1),
         ),
     ]

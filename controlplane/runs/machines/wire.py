@@ -1,7 +1,7 @@
-"""What the lead and a host say to each other over the broker: keys and messages.
+"""What the lead and a machine say to each other over the broker: keys and messages.
 
-Each host has two streams, one a way. A stream is read by position, so whoever loses its
-connection reads on where it was; the host numbers what it says, so the lead sees what is missing
+Each machine has two streams, one a way. A stream is read by position, so whoever loses its
+connection reads on where it was; the machine numbers what it says, so the lead sees what is missing
 or came twice.
 """
 
@@ -17,15 +17,15 @@ import msgspec
 Message = dict[str, Any]
 
 LEASE_S = 5.0
-"""Seconds for which the lead's lease holds; hosts stop sending when it has lapsed."""
+"""Seconds for which the lead's lease holds; machines stop sending when it has lapsed."""
 RENEW_S = 1.0
 """Seconds between two renewals of it."""
 FIRST_LEASE_S = 30.0
-"""Seconds of the lease that stands from before the hosts are asked until the lead takes it over."""
+"""Seconds of the lease from before the machines are asked until the lead takes it over."""
 BEAT_S = 1.0
-"""Seconds after which a host that had nothing to say says so."""
+"""Seconds after which a machine that had nothing to say says so."""
 SILENCE_S = 6.0
-"""Seconds without a word after which a host is lost."""
+"""Seconds without a word after which a machine is lost."""
 KEPT_S = 600
 """Seconds after which the broker forgets streams that nobody has deleted."""
 LINES = "lines"
@@ -48,11 +48,11 @@ class Keys:
         return f"headway:crew:{self.token}:claim:{number}"
 
     def down(self, number: int) -> str:
-        """What the lead says to the host of a slice."""
+        """What the lead says to the machine of a slice."""
         return f"headway:crew:{self.token}:down:{number}"
 
     def up(self, number: int) -> str:
-        """What that host says."""
+        """What that machine says."""
         return f"headway:crew:{self.token}:up:{number}"
 
     def every(self, size: int) -> list[str]:

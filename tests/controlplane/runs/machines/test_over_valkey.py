@@ -1,4 +1,4 @@
-"""Lead and hosts in one process, over a real Valkey, with the real processes that send."""
+"""Lead and machines in one process, over a real Valkey, with the real processes that send."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from controlplane.runs.child import Child, command, environment
-from controlplane.runs.hosts import lease
-from controlplane.runs.hosts.host_link import HostLink
-from controlplane.runs.hosts.lead import listening
-from controlplane.runs.hosts.relay import Relay
-from controlplane.runs.hosts.wire import Keys
+from controlplane.runs.machines import lease
+from controlplane.runs.machines.lead import listening
+from controlplane.runs.machines.machine_link import MachineLink
+from controlplane.runs.machines.relay import Relay
+from controlplane.runs.machines.wire import Keys
 from engines.egress import EgressRules
 from loadtest.conclusion import Conclusion
 from loadtest.crew import lead
 from loadtest.execution import Order, execute
 from loadtest.facts import Facts
-from loadtest.host_clock import MOST_OFF
+from loadtest.machine_clock import MOST_OFF
 from loadtest.news import News
 from loadtest.recorder import read_samples, read_windows
 from loadtest.scenario import Scenario
@@ -50,8 +50,8 @@ class Watching:
         pass
 
 
-class Hosts:
-    """Two hosts, each a thread with the relay that its Celery task would run."""
+class Machines:
+    """Two machines, each a thread with the relay that its Celery task would run."""
 
     def __init__(self, url: str, out: Path) -> None:
         self.keys = Keys(secrets.token_hex(8))
@@ -61,11 +61,11 @@ class Hosts:
         lease.take(self.client, self.keys)
 
     def _carry(self, number: int, kept: Path) -> None:
-        out = kept / f"host-{number}"
+        out = kept / f"machine-{number}"
         out.mkdir()
-        link = HostLink(self.client, self.keys, number)
+        link = MachineLink(self.client, self.keys, number)
         assert link.claimed(NODES[number])
-        assert not HostLink(self.client, self.keys, number).claimed("celery@three")
+        assert not MachineLink(self.client, self.keys, number).claimed("celery@three")
 
         def spawn(given: Mapping[str, Any]) -> Child:
             file = out / "given.json"
@@ -81,21 +81,21 @@ class Hosts:
 
 
 @contextmanager
-def hosts(url: str, out: Path) -> Iterator[Hosts]:
+def machines(url: str, out: Path) -> Iterator[Machines]:
     """They are gone afterwards, and so are their keys."""
-    found = Hosts(url, out)
+    found = Machines(url, out)
     for thread in found.threads:
         thread.start()
     yield found
     for thread in found.threads:
         thread.join(15)
-        assert not thread.is_alive(), "a host that nobody leads must end"
+        assert not thread.is_alive(), "a machine that nobody leads must end"
     assert found.client.keys("headway:crew:*:[!c]*") == []
     found.client.close()
 
 
 async def led(
-    given: dict[str, Any], found: Hosts, url: str, out: Path, seen: Watching, stop: asyncio.Event
+    given: dict[str, Any], found: Machines, url: str, out: Path, seen: Watching, stop: asyncio.Event
 ) -> Conclusion:
     order = Order(Scenario.parse(given), out, EgressRules.loopback())
     with lease.held(found.client, found.keys, 2):
@@ -103,7 +103,7 @@ async def led(
             return await lead(order, crew, seen, stop)
 
 
-async def test_one_worker_and_two_hosts_send_the_same_requests(
+async def test_one_worker_and_two_machines_send_the_same_requests(
     valkey_server: str, tmp_path: Path
 ) -> None:
     bodies, alone, shared = [], tmp_path / "alone", tmp_path / "shared"
@@ -114,7 +114,7 @@ async def test_one_worker_and_two_hosts_send_the_same_requests(
         await execute(order, Watching(), asyncio.Event())
         bodies.append(sorted(asked.body for asked in server.asked))
     async with RawServer(answer) as server:
-        with hosts(valkey_server, tmp_path) as found:
+        with machines(valkey_server, tmp_path) as found:
             conclusion = await led(
                 scenario(server.port), found, valkey_server, shared, Watching(), asyncio.Event()
             )
@@ -129,9 +129,9 @@ async def test_one_worker_and_two_hosts_send_the_same_requests(
     (window,) = roll_up(read_windows(shared), 3_600.0, ended=True)
     assert (window.cohort.offered, window.cohort.pending) == (len(one), 0)
     assert conclusion.seen.lost == ()
-    assert (conclusion.facts.hosts, conclusion.facts.workers) == (2, 2)
+    assert (conclusion.facts.machines, conclusion.facts.workers) == (2, 2)
     for row, node in zip(conclusion.seen.workers, NODES, strict=True):
-        assert row["host"] == node
+        assert row["machine"] == node
         # One machine, one clock: what is read of it must be true of it.
         assert abs(row["clock"]["offset_ms"]) <= row["clock"]["uncertainty_ms"]
         assert row["clock"]["off_by_at_most_ms"] <= 1e3 * MOST_OFF

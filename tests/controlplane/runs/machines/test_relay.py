@@ -1,4 +1,4 @@
-"""A host's side: it ends with its lead, passes on everything once, and never hangs."""
+"""A machine's side: it ends with its lead, passes on everything once, and never hangs."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import pytest
 from redis.exceptions import ConnectionError as Away
 
 from controlplane.runs.child import Child
-from controlplane.runs.hosts.relay import Limits, Relay
-from controlplane.runs.hosts.voice import MOST_UNREAD
-from controlplane.runs.hosts.wire import Message
+from controlplane.runs.machines.relay import Limits, Relay
+from controlplane.runs.machines.voice import MOST_UNREAD
+from controlplane.runs.machines.wire import Message
 
 BRISK = Limits(poll=0.02, given=2.0, silence=1.0, stop=0.3, last_word=0.5)
 MEASURED = {"type": "measured", "measured": {}}
@@ -110,7 +110,7 @@ def test_what_the_process_says_is_passed_on_and_then_all_is_counted(
     assert link.said[-1]["requests"] == 50_000
 
 
-def test_a_host_whose_lead_is_gone_stops_sending(link: FakeLink, carried: Any) -> None:
+def test_a_machine_whose_lead_is_gone_stops_sending(link: FakeLink, carried: Any) -> None:
     join = carried({"type": "ready"}, {"do": "sleep", "seconds": 60})
     until(link, "ready")
     link.lives = False

@@ -1,4 +1,4 @@
-"""A run by two hosts, with real parts: two Celery workers under two names, Valkey, an engine."""
+"""A run by two machines, with real parts: two Celery workers under two names, Valkey, an engine."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from redis.exceptions import ConnectionError as Gone
 
 from controlplane import queue, sealing
 from controlplane.catalogue.models import Endpoint
-from controlplane.runs.models import Run, Status
+from controlplane.runs.models import Status
 from controlplane.runs.storage import directory
 from loadtest.recorder import read_samples
 from tests.controlplane.runs import test_with_a_worker as one_worker
@@ -36,11 +36,13 @@ from tests.controlplane.runs.test_with_a_worker import (
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(120)]
 KEY = "sk-never-in-the-broker"
+LOAD_ONLY = ["-Q", "load"]
+"""The second worker carries slices and never leads."""
 engine = one_worker.engine
 
 
 class Two(NamedTuple):
-    """Two workers, by their hosts' names, and the broker that they share."""
+    """Two workers, by their machines' names, and the broker that they share."""
 
     broker: str
     workers: dict[str, subprocess.Popen[bytes]]
@@ -51,7 +53,7 @@ def two(
     django_db_setup: None, valkey_server: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Two]:
     broker = f"{valkey_server}/2"
-    kept = tmp_path_factory.mktemp("hosts")
+    kept = tmp_path_factory.mktemp("machines")
     argv = [sys.executable, "-m", "celery", "-A", "controlplane", "worker", "--loglevel", "INFO"]
     argv += ["--pool", "threads", "-c", "2", "--without-gossip", "--without-mingle"]
     with ExitStack() as ends:
@@ -65,7 +67,7 @@ def two(
                 "DATABASE_URL": database_url(),
                 "REDIS_URL": broker,
             }
-            call = [*argv, "-n", f"celery@{name}"]
+            call = [*argv, "-n", f"celery@{name}", *([] if name == "one" else LOAD_ONLY)]
             started = running(call, kept / name, ready=" ready.", env=environ)
             thread = threading.Thread(
                 target=lambda name=name, it=started: found.update({name: ends.enter_context(it)})
@@ -128,17 +130,17 @@ def overheard(broker: str) -> Iterator[list[str]]:
     killer.close()
 
 
-def test_two_hosts_carry_one_run_and_no_key_passes_the_broker(call: Call, two: Two) -> None:
+def test_two_machines_carry_one_run_and_no_key_passes_the_broker(call: Call, two: Two) -> None:
     with overheard(two.broker) as said:
-        run = launched(call, hosts=2, duration_s=2)
+        run = launched(call, machines=2, duration_s=2)
         wait_for(30, status_is(run, Status.DONE, Status.FAILED, Status.LOST))
         run.refresh_from_db()
         assert (run.status, run.reason) == ("done", "")
         assert run.summary is not None
         rows = run.summary["client"]["by_worker"]
-        assert sorted(row["host"] for row in rows) == ["celery@one", "celery@two"]
+        assert [row["machine"] for row in rows] == ["celery@two", "celery@one"]
         assert [row["lost"] for row in rows] == ["", ""]
-        assert run.summary["client"]["hosts"] == 2
+        assert run.summary["client"]["machines"] == 2
         indices = sorted(sample.index for sample in read_samples(directory(run)))
         assert indices == list(range(run.summary["offered"]))
         assert sum(row.data["cohort"]["offered"] for row in run.windows.all()) == len(indices)
@@ -147,15 +149,12 @@ def test_two_hosts_carry_one_run_and_no_key_passes_the_broker(call: Call, two: T
     assert not list((Path(django_settings.DATA_DIR) / "slices").iterdir())
 
 
-def test_a_lost_host_is_told_at_once_and_a_cancel_still_reaches_the_other(
+def test_a_lost_machine_is_told_at_once_and_a_cancel_still_reaches_the_other(
     call: Call, two: Two
 ) -> None:
-    run = launched(call, hosts=2, duration_s=60)
+    run = launched(call, machines=2, duration_s=60)
     wait_for(30, measuring(run, 1))
-    run.refresh_from_db()
-    lead = next(name for name, one in two.workers.items() if leads(one, run))
-    (lost,) = {"one", "two"} - {lead}
-    os.killpg(two.workers[lost].pid, signal.SIGKILL)
+    os.killpg(two.workers["two"].pid, signal.SIGKILL)
 
     def told() -> bool:
         run.refresh_from_db()
@@ -163,7 +162,7 @@ def test_a_lost_host_is_told_at_once_and_a_cancel_still_reaches_the_other(
 
     wait_for(10, told)
     assert run.status == Status.RUNNING
-    assert f"Host {lost} (slice 1 of 2) said nothing for 6 s" in run.live["verdict"]["because"]
+    assert "Machine two (slice 1 of 2) said nothing for 6 s" in run.live["verdict"]["because"]
     call("post", f"/runs/{run.pk}/cancel")
     wait_for(6, status_is(run, Status.CANCELLED))
     run.refresh_from_db()
@@ -171,12 +170,6 @@ def test_a_lost_host_is_told_at_once_and_a_cancel_still_reaches_the_other(
     assert run.summary["verdict"] == "invalid"
     assert [bool(row["lost"]) for row in run.summary["client"]["by_worker"]] == [True, False]
     wait_for(5, lambda: not processes(str(run.pk)))
-
-
-def leads(worker: subprocess.Popen[bytes], run: Run) -> bool:
-    """Whether this worker's child is the process that leads the run."""
-    found = processes("runs.hosts.lead")
-    return any(parent(pid) == worker.pid for pid in found)
 
 
 def processes(word: str) -> list[int]:
@@ -188,7 +181,3 @@ def processes(word: str) -> list[int]:
         except OSError:
             continue
     return found
-
-
-def parent(pid: int) -> int:
-    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])

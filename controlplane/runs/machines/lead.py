@@ -1,8 +1,8 @@
-"""The process that leads a run by several hosts: ``python -m controlplane.runs.hosts.lead``.
+"""The process that leads a run by several machines: ``python -m controlplane.runs.machines.lead``.
 
 It is to its supervisor what ``loadtest.worker`` is: the same messages, files, signals and
-deadlines. It sends no request and holds no key. The hosts were asked before it started; REDIS_URL
-says where they are met.
+deadlines. It sends no request and holds no key. The machines were asked before it started;
+REDIS_URL says where they are met.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from contextlib import asynccontextmanager
 from redis import asyncio as redis_asyncio
 from redis.exceptions import RedisError
 
-from controlplane.runs.hosts import lease
-from controlplane.runs.hosts.lead_link import LeadLink
-from controlplane.runs.hosts.member import HostMember
-from controlplane.runs.hosts.wire import Keys
+from controlplane.runs.machines import lease
+from controlplane.runs.machines.lead_link import LeadLink
+from controlplane.runs.machines.member import MachineMember
+from controlplane.runs.machines.wire import Keys
 from loadtest.crew import Crew, lead
 from loadtest.crew_member import Heard, Member
 from loadtest.schedule import Slice
@@ -31,7 +31,7 @@ from loadtest.worker import Lines, Telling, arguments, order_of, run_told, until
 log = logging.getLogger(__name__)
 
 READY_WITHIN = 20.0
-"""Seconds for every host to take its slice and compute the schedule. With the clocks it is less
+"""Seconds for every machine to take its slice and compute the schedule. With the clocks it is less
 than the supervisor waits for a first word."""
 LEAD = 1.0
 """Seconds from the last one's being ready to the start: what the broker may take to tell it."""
@@ -66,18 +66,18 @@ async def listening(url: str, keys: Keys, nodes: Sequence[str]) -> AsyncIterator
     """A crew of these workers, whose words come in as long as this lasts."""
     client = redis_asyncio.Redis.from_url(url, socket_connect_timeout=2.0)
     link = LeadLink(client, keys, len(nodes))
-    members: dict[int, HostMember] = {}
+    members: dict[int, MachineMember] = {}
 
     def make(part: Slice, heard: Heard) -> Member:
         number = part.number
-        members[number] = HostMember(
+        members[number] = MachineMember(
             part, nodes[number], lambda message: link.say(number, message), heard
         )
         return members[number]
 
     pump = asyncio.ensure_future(_hear(link, members))
     try:
-        yield Crew(len(nodes), make, hosts=len(nodes), ready_within=READY_WITHIN, lead=LEAD)
+        yield Crew(len(nodes), make, machines=len(nodes), ready_within=READY_WITHIN, lead=LEAD)
     finally:
         pump.cancel()
         await asyncio.gather(pump, return_exceptions=True)
@@ -86,13 +86,13 @@ async def listening(url: str, keys: Keys, nodes: Sequence[str]) -> AsyncIterator
         await client.aclose()
 
 
-async def _hear(link: LeadLink, members: dict[int, HostMember]) -> None:
+async def _hear(link: LeadLink, members: dict[int, MachineMember]) -> None:
     """Hand each message to the member that it is from; a broker that is away is asked again."""
     while True:
         try:
             heard = await link.hear()
         except (RedisError, OSError) as error:
-            log.warning("the hosts were not heard: %s", error)
+            log.warning("the machines were not heard: %s", error)
             await asyncio.sleep(AGAIN_AFTER)
             continue
         at = time.monotonic()

@@ -1,4 +1,4 @@
-"""The lead's sign of life in the broker: while it is renewed, the hosts send."""
+"""The lead's sign of life in the broker: while it is renewed, the machines send."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from redis.backoff import ConstantBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
 
-from controlplane.runs.hosts.wire import FIRST_LEASE_S, LEASE_S, RENEW_S, Keys
+from controlplane.runs.machines.wire import FIRST_LEASE_S, LEASE_S, RENEW_S, Keys
 
 log = logging.getLogger(__name__)
 
@@ -24,7 +24,7 @@ def connected(url: str) -> Redis:
 
 
 def take(client: Redis, keys: Keys) -> None:
-    """Before the hosts are asked: it holds until the lead's process renews it."""
+    """Before the machines are asked: it holds until the lead's process renews it."""
     client.set(keys.lease, "1", px=int(1e3 * FIRST_LEASE_S))
 
 

@@ -1,4 +1,4 @@
-"""One slice on this host: between its lead, over the broker, and the process that sends.
+"""One slice on this machine: between its lead, over the broker, and the process that sends.
 
 Two threads. One hears the lead and answers it at once, so that its questions about the clock are
 not kept waiting; the other hears the process, passes on what it says, and sends its samples.
@@ -18,10 +18,10 @@ from typing import Any
 from redis.exceptions import RedisError
 
 from controlplane.runs.child import Child, Ended, Garbage
-from controlplane.runs.hosts.host_link import Link
-from controlplane.runs.hosts.member import made_by
-from controlplane.runs.hosts.voice import Voice
-from controlplane.runs.hosts.wire import BEAT_S, Message
+from controlplane.runs.machines.machine_link import Link
+from controlplane.runs.machines.member import made_by
+from controlplane.runs.machines.voice import Voice
+from controlplane.runs.machines.wire import BEAT_S, Message
 from loadtest.execution import Start
 from loadtest.recorder import SAMPLES
 
@@ -138,7 +138,7 @@ class Relay:
             while not self._over.is_set():
                 self._hear_lead()
                 if not self._link.alive():
-                    log.warning("the lead is gone: this host's slice is stopped")
+                    log.warning("the lead is gone: this machine's slice is stopped")
                     return
         finally:
             self._stop(child_too=True)

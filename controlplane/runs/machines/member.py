@@ -1,4 +1,4 @@
-"""A slice carried by a Celery worker on another host, as the lead's process sees it."""
+"""A slice carried by a Celery worker on another machine, as the lead's process sees it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from redis.exceptions import RedisError
 
-from controlplane.runs.hosts.choosing import host_of
-from controlplane.runs.hosts.wire import LINES, SILENCE_S, Message, decode
+from controlplane.runs.machines.choosing import machine_of
+from controlplane.runs.machines.wire import LINES, SILENCE_S, Message, decode
 from loadtest.crew_member import Heard, Member
 from loadtest.execution import Start
-from loadtest.host_clock import ROUNDS, Exchange, HostClock, Reading, read
+from loadtest.machine_clock import ROUNDS, Exchange, MachineClock, Reading, read
 from loadtest.scenario import Scenario
 from loadtest.schedule import Slice
 from loadtest.version import version
@@ -30,12 +30,12 @@ _Came = tuple[bytes, float]
 
 
 def made_by() -> dict[str, str]:
-    """What a schedule is computed with: two hosts that differ here may compute two."""
+    """What a schedule is computed with: two machines that differ here may compute two."""
     return {"version": version(), "numpy": np.__version__}
 
 
-class HostMember(Member):
-    """``say`` sends to the host; ``hear`` is called with each message of its, when it comes."""
+class MachineMember(Member):
+    """``say`` sends to the machine; ``hear`` is called with each message of its, when it comes."""
 
     def __init__(
         self,
@@ -46,10 +46,10 @@ class HostMember(Member):
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        name = f"Host {host_of(node)} (slice {part.number + 1} of {part.of})"
+        name = f"Machine {machine_of(node)} (slice {part.number + 1} of {part.of})"
         super().__init__(part, name, heard)
         self.node = node
-        self.clock: HostClock | None = None
+        self.clock: MachineClock | None = None
         self._say = say
         self._now = clock
         self._inbox: asyncio.Queue[_Came | None] = asyncio.Queue()
@@ -72,7 +72,7 @@ class HostMember(Member):
         self._send({"type": "given", "scenario": scenario.to_document()})
 
     async def meet(self) -> None:
-        self.clock = HostClock(await self._read_clock())
+        self.clock = MachineClock(await self._read_clock())
 
     def go(self, start: Start) -> None:
         if self.clock is not None:
@@ -89,7 +89,7 @@ class HostMember(Member):
             self._inbox.put_nowait(None)
 
     def about(self) -> Mapping[str, Any]:
-        return {"host": self.node, "clock": self.clock.to_json() if self.clock else None}
+        return {"machine": self.node, "clock": self.clock.to_json() if self.clock else None}
 
     def doubts(self) -> tuple[str, ...]:
         doubt = self.clock.doubt(self.name) if self.clock else ""
@@ -160,7 +160,7 @@ class HostMember(Member):
         with contextlib.suppress(TimeoutError, RedisError):
             async with asyncio.timeout(LAST_READING_S):
                 last = await self._read_clock()
-                self.clock = HostClock(self.clock.first, last) if self.clock else None
+                self.clock = MachineClock(self.clock.first, last) if self.clock else None
         self._over = True
         self._send({"type": "bye"})
         self._inbox.put_nowait(None)

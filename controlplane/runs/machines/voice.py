@@ -1,4 +1,4 @@
-"""What a host says to its lead: each thing once, and samples only as fast as they are read."""
+"""What a machine says to its lead: each thing once, and samples only as fast as they are read."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 
 from redis.exceptions import RedisError
 
-from controlplane.runs.hosts.host_link import Link
-from controlplane.runs.hosts.wire import LINES, Message
+from controlplane.runs.machines.machine_link import Link
+from controlplane.runs.machines.wire import LINES, Message
 from loadtest.crew_desk import Copy
 
 log = logging.getLogger(__name__)
@@ -21,7 +21,7 @@ AT_A_TURN = 4
 """Blocks that are sent before the process is heard again: 10 MB a second at least."""
 MOST_UNREAD = 64
 """Messages that the lead may leave unread before samples wait in their file: with BLOCK that
-bounds what a host holds in the broker. What is there after that is a message a second until the
+bounds what a machine holds in the broker. What is there after that is a message a second until the
 lead's lease has lapsed."""
 
 

@@ -1,4 +1,4 @@
-"""A host's clock: the true offset lies within what is stated, whatever the ways took."""
+"""A machine's clock: the true offset lies within what is stated, whatever the ways took."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from loadtest.host_clock import MOST_OFF, RATE, Exchange, HostClock, Reading, read
+from loadtest.machine_clock import MOST_OFF, RATE, Exchange, MachineClock, Reading, read
 
 ROUNDING = 1e-9
 """Seconds: doubles of a million seconds are no finer."""
@@ -15,7 +15,7 @@ offsets = st.floats(-1e6, 1e6)
 rates = st.floats(-RATE, RATE)
 
 
-def exchange(  # a true exchange, on a host whose clock shows at + offset + rate * at
+def exchange(  # a true exchange, on a machine whose clock shows at + offset + rate * at
     at: float, there: float, thinking: float, back: float, *, offset: float, rate: float
 ) -> Exchange:
     arrived, left = at + there, at + there + thinking
@@ -61,8 +61,8 @@ def test_all_the_asymmetry_there_can_be_just_fills_the_bound() -> None:
 def test_a_clock_that_may_be_off_by_more_than_a_late_request_makes_the_result_invalid(
     first: Reading, last: Reading | None, fine: bool
 ) -> None:
-    clock = HostClock(first, last)
-    assert (clock.doubt("Host b") == "") is fine
+    clock = MachineClock(first, last)
+    assert (clock.doubt("Machine b") == "") is fine
     assert fine is (clock.off_by <= MOST_OFF)
     if not fine:
-        assert "11.0 ms off the schedule" in clock.doubt("Host b")
+        assert "11.0 ms off the schedule" in clock.doubt("Machine b")

@@ -1,4 +1,4 @@
-"""Hosts in virtual time: a start in each one's clock, and what becomes of one that is lost."""
+"""Machines in virtual time: a start in each one's clock, and what becomes of one that is lost."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from controlplane.runs.hosts.member import HostMember, made_by
-from controlplane.runs.hosts.wire import SILENCE_S, encode
+from controlplane.runs.machines.member import MachineMember, made_by
+from controlplane.runs.machines.wire import SILENCE_S, encode
 from engines.egress import EgressRules
 from loadtest import crew as crews
 from loadtest import measured_json
@@ -31,7 +31,7 @@ READY_WITHIN = 20.0
 
 
 @dataclass
-class FakeHost:
+class FakeMachine:
     """Another machine: its clock, the ways to it and back, and what it does. All in seconds."""
 
     offset: float = 0.0
@@ -54,10 +54,10 @@ class FakeHost:
     said: int = 0
     tasks: list[asyncio.Task[None]] = field(default_factory=list)
 
-    def member(self, part: Slice, heard: Heard) -> HostMember:
+    def member(self, part: Slice, heard: Heard) -> MachineMember:
         self.part = part
         clock = asyncio.get_running_loop().time
-        self.its = HostMember(part, f"celery@h{part.number}", self.say, heard, clock=clock)
+        self.its = MachineMember(part, f"celery@h{part.number}", self.say, heard, clock=clock)
         return self.its
 
     def named(self) -> list[str]:
@@ -143,57 +143,57 @@ Run = Callable[..., tuple[Conclusion, Watching]]
 
 @pytest.fixture
 def led(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Lead these hosts to the end of their run, in virtual time."""
+    """Lead these machines to the end of their run, in virtual time."""
 
     async def anywhere(_order: Order) -> None:
         """Names are resolved by threads, which know no virtual time."""
 
     monkeypatch.setattr(crews, "_check_target", anywhere)
 
-    def run(*hosts: FakeHost, cancel_at: float | None = None) -> tuple[Conclusion, Watching]:
+    def run(*machines: FakeMachine, cancel_at: float | None = None) -> tuple[Conclusion, Watching]:
         async def main() -> tuple[Conclusion, Watching]:
             watching = Watching(cancel_at)
 
             def make(part: Slice, heard: Heard) -> Member:
-                return hosts[part.number].member(part, heard)
+                return machines[part.number].member(part, heard)
 
-            size = len(hosts)
-            crew = Crew(size, make, hosts=size, ready_within=READY_WITHIN, lead=1.0)
+            size = len(machines)
+            crew = Crew(size, make, machines=size, ready_within=READY_WITHIN, lead=1.0)
             given = Scenario.parse(scenario(9, duration_s=3, drain_s=1))
             order = Order(given, tmp_path, EgressRules.loopback())
             try:
                 return await lead(order, crew, watching, watching.stop), watching
             finally:
-                await asyncio.sleep(1.0)  # for what is still on its way to a host
+                await asyncio.sleep(1.0)  # for what is still on its way to a machine
 
         return virtual_time.run(main())
 
     return run
 
 
-def test_the_start_is_one_instant_in_each_hosts_own_clock(led: Run) -> None:
-    far = FakeHost(offset=1_000.0, there=0.001, back=0.009)
-    near = FakeHost(offset=-5.0, there=0.004, back=0.0, ready_after=4.0)
+def test_the_start_is_one_instant_in_each_machines_own_clock(led: Run) -> None:
+    far = FakeMachine(offset=1_000.0, there=0.001, back=0.009)
+    near = FakeMachine(offset=-5.0, there=0.004, back=0.0, ready_after=4.0)
     conclusion, _ = led(far, near)
     starts = []
-    for host, row in zip((far, near), conclusion.seen.workers, strict=True):
-        (at, go), *more = [(at, it) for at, it in host.heard if it["type"] == "go"]
+    for machine, row in zip((far, near), conclusion.seen.workers, strict=True):
+        (at, go), *more = [(at, it) for at, it in machine.heard if it["type"] == "go"]
         assert not more
         assert at > 4.0, "nobody starts before the last one is ready"
         within = row["clock"]["uncertainty_ms"] / 1e3
-        assert abs(row["clock"]["offset_ms"] / 1e3 - host.offset) <= within < 0.0051
-        starts.append((go["monotonic"] - host.offset, within))
+        assert abs(row["clock"]["offset_ms"] / 1e3 - machine.offset) <= within < 0.0051
+        starts.append((go["monotonic"] - machine.offset, within))
     (one, one_within), (other, other_within) = starts
     assert abs(one - other) <= one_within + other_within
     assert conclusion.seen.lost == ()
-    assert conclusion.facts.hosts == 2
-    assert all(host.named()[-1] == "bye" for host in (far, near))
+    assert conclusion.facts.machines == 2
+    assert all(machine.named()[-1] == "bye" for machine in (far, near))
 
 
 def test_a_clock_that_is_not_known_well_enough_is_told_from_the_start(led: Run) -> None:
-    conclusion, watching = led(FakeHost(), FakeHost(there=0.030, back=0.0))
+    conclusion, watching = led(FakeMachine(), FakeMachine(there=0.030, back=0.0))
     (doubt,) = conclusion.seen.lost
-    assert doubt.startswith("Host h1 (slice 2 of 2) may have sent its part up to 15.0 ms off")
+    assert doubt.startswith("Machine h1 (slice 2 of 2) may have sent its part up to 15.0 ms off")
     assert conclusion.verdict.outcome == "invalid"
     first = watching.told[0][1].verdict
     assert first.outcome == "invalid"
@@ -203,25 +203,28 @@ def test_a_clock_that_is_not_known_well_enough_is_told_from_the_start(led: Run) 
 @pytest.mark.parametrize(
     ("wrong", "why"),
     [
-        (FakeHost(there=60.0), "was not ready within 20 s; no request was sent"),
-        (FakeHost(made_by={"version": "0.0.1", "numpy": "1"}), "runs Headway 0.0.1 with numpy 1"),
+        (FakeMachine(there=60.0), "was not ready within 20 s; no request was sent"),
+        (
+            FakeMachine(made_by={"version": "0.0.1", "numpy": "1"}),
+            "runs Headway 0.0.1 with numpy 1",
+        ),
     ],
 )
-def test_a_host_that_can_not_take_part_ends_the_run_before_a_request(
-    led: Run, wrong: FakeHost, why: str
+def test_a_machine_that_can_not_take_part_ends_the_run_before_a_request(
+    led: Run, wrong: FakeMachine, why: str
 ) -> None:
-    other = FakeHost()
+    other = FakeMachine()
     with pytest.raises(ChildProcessError, match=why) as refused:
         led(other, wrong)
-    assert str(refused.value).startswith("Host h1 (slice 2 of 2) ")
+    assert str(refused.value).startswith("Machine h1 (slice 2 of 2) ")
     assert "go" not in [*other.named(), *wrong.named()]
 
 
-def test_a_silent_host_is_lost_at_its_deadline_and_the_other_goes_on(led: Run) -> None:
-    silent, other = FakeHost(silent_after=1.5, lasts=9.0), FakeHost(lasts=9.0)
+def test_a_silent_machine_is_lost_at_its_deadline_and_the_other_goes_on(led: Run) -> None:
+    silent, other = FakeMachine(silent_after=1.5, lasts=9.0), FakeMachine(lasts=9.0)
     conclusion, watching = led(silent, other)
     (said,) = conclusion.seen.lost
-    assert said.startswith(f"Host h0 (slice 1 of 2) said nothing for {SILENCE_S:g} s")
+    assert said.startswith(f"Machine h0 (slice 1 of 2) said nothing for {SILENCE_S:g} s")
     assert conclusion.verdict.outcome == "invalid"
     waited = watching.invalid_at() - silent.began - silent.silent_after
     assert SILENCE_S - 1.0 < waited < SILENCE_S + 0.2, "its last word was up to a second before"
@@ -233,25 +236,25 @@ def test_a_silent_host_is_lost_at_its_deadline_and_the_other_goes_on(led: Run) -
 @pytest.mark.parametrize(
     ("wrong", "why"),
     [
-        (FakeHost(missing=1), "measured 3 requests, and 2 arrived"),
-        (FakeHost(skips=True), "did not arrive"),
+        (FakeMachine(missing=1), "measured 3 requests, and 2 arrived"),
+        (FakeMachine(skips=True), "did not arrive"),
     ],
 )
 def test_what_does_not_arrive_whole_is_not_taken_for_whole(
-    led: Run, wrong: FakeHost, why: str
+    led: Run, wrong: FakeMachine, why: str
 ) -> None:
-    conclusion, _ = led(FakeHost(), wrong)
+    conclusion, _ = led(FakeMachine(), wrong)
     assert why in conclusion.seen.lost[0]
     assert conclusion.verdict.outcome == "invalid"
 
 
 def test_what_comes_twice_counts_once(led: Run) -> None:
-    conclusion, _ = led(FakeHost(), FakeHost(twice=True))
+    conclusion, _ = led(FakeMachine(), FakeMachine(twice=True))
     assert conclusion.seen.lost == ()
 
 
-def test_a_cancel_reaches_every_host_and_waits_for_none_past_its_deadline(led: Run) -> None:
-    quick, deaf = FakeHost(lasts=60.0), FakeHost(lasts=60.0, deaf=True)
+def test_a_cancel_reaches_every_machine_and_waits_for_none_past_its_deadline(led: Run) -> None:
+    quick, deaf = FakeMachine(lasts=60.0), FakeMachine(lasts=60.0, deaf=True)
     conclusion, watching = led(quick, deaf, cancel_at=1.5)
     assert conclusion.status == "cancelled"
     assert "cancel" in quick.named()

@@ -1,4 +1,4 @@
-"""A host's end of the streams: claims its slice, says what it measures, hears the lead."""
+"""A machine's end of the streams: claims its slice, says what it measures, hears the lead."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from redis import Redis
 from redis.exceptions import RedisError
 
-from controlplane.runs.hosts.wire import KEPT_S, LEASE_S, Keys, Message, decode, encode
+from controlplane.runs.machines.wire import KEPT_S, LEASE_S, Keys, Message, decode, encode
 
 BLOCK_MS = 250
 CLAIM_S = 24 * 3600
@@ -33,7 +33,7 @@ class Link(Protocol):
         """What the lead has said since, after at most a quarter of a second."""
 
 
-class HostLink:
+class MachineLink:
     """One slice's, over redis-py. ``say`` may be called from two threads."""
 
     def __init__(
