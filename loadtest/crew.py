@@ -45,7 +45,7 @@ class Crew:
 
     size: int
     make: Callable[[Slice, Heard], Member]
-    hosts: int = 1
+    machines: int = 1
     ready_within: float = 25.0
     """Seconds for every one to start and compute the schedule."""
     lead: float = 0.25
@@ -54,7 +54,7 @@ class Crew:
     @property
     def path(self) -> str:
         """Which field of what was asked says how many they are."""
-        return crew_rules.WORKERS if self.hosts == 1 else crew_rules.HOSTS
+        return crew_rules.WORKERS if self.machines == 1 else crew_rules.MACHINES
 
 
 async def execute_crew(
@@ -186,7 +186,7 @@ async def _see_through(
 
 def _facts(order: Order, start: Start, salt: str, crew: Crew) -> Facts:
     offered = run_facts.make_schedule(order.scenario, salt=salt, part=WHOLE).offered
-    return Facts(start.unix, version(), offered, salt, workers=crew.size, hosts=crew.hosts)
+    return Facts(start.unix, version(), offered, salt, workers=crew.size, machines=crew.machines)
 
 
 def _conclude(order: Order, facts: Facts, members: list[Member], stop: asyncio.Event) -> Conclusion:

@@ -7,18 +7,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from loadtest.crew_member import Member
+from loadtest.crew_member import Member, row_of
 from loadtest.execution import Observer
 from loadtest.news import News, Sums
 from loadtest.recorder import SAMPLES, Recorder
 from loadtest.scenario import Scenario
 from loadtest.schedule import Slice
 from loadtest.window_merge import WindowMerge
+from measurement.because import because
 from measurement.live import Live
 from measurement.objective_verdict import INVALID
+from measurement.validity import Validity
 from measurement.verdict import Verdict
 from measurement.window import Window
 
+GAUGES = ("in_flight", "waiting", "limit")
+"""What stands at one moment, summed over those who are heard."""
 _BLOCK = 1 << 24
 """Bytes of one worker's samples that are copied at a time."""
 
@@ -39,6 +43,7 @@ class Desk:
         self._at = 0.0
         self._signals_missing: bool | None = None
         self._doubts: tuple[str, ...] = ()
+        self._rows: list[dict[str, Any]] = []
 
     def copy_from(self, directories: Sequence[Path]) -> None:
         """Whose samples to copy."""
@@ -62,7 +67,14 @@ class Desk:
         for member in members:
             if member.listening.done():
                 self._merge.ended(member.part.number)
+            if member.lost:  # its errors were; what it had in flight is not there any more
+                totals = self._totals[member.part.number]
+                for gauge in GAUGES:
+                    totals.pop(gauge, None)
         doubts = tuple(doubt for member in members for doubt in member.doubts())
+        self._rows = [row_of(member) for member in members]
+        if members[0].lost and self._signals_missing is not None:
+            self._signals_missing = True  # the one that asked for them is gone
         windows = self._merge.changed()
         if windows or doubts != self._doubts:
             self._doubts = doubts
@@ -77,12 +89,19 @@ class Desk:
         self._recorder.windows(windows)
         self._live.update(windows)
         verdict, totals = self._sums.now(last=last)
-        verdict = doubted(verdict, self._doubts)
-        gauges = {name: self._sum(name) for name in ("in_flight", "waiting", "limit")}
+        if self._doubts:
+            verdict = self._doubted(verdict)
+        gauges = {name: self._sum(name) for name in GAUGES}
         totals = {**totals, **gauges, "first_errors": self._first_errors()}
+        totals["by_worker"] = self._rows
         self._observer.news(
             News(self._at, tuple(windows), (), verdict, totals, self._signals_missing)
         )
+
+    def _doubted(self, verdict: Verdict) -> Verdict:
+        """The verdict so far, when something has already made the run invalid."""
+        why = because(INVALID, (), self._live.tally, Validity().worsened(self._doubts))
+        return replace(verdict, outcome=INVALID, because=why, reasons=self._doubts)
 
     def _sum(self, name: str) -> int | None:
         known = [totals[name] for totals in self._totals if totals.get(name) is not None]
@@ -99,14 +118,6 @@ class Desk:
             while block := copy.more():
                 self._recorder.copied(block)
         self._recorder.flush()
-
-
-def doubted(verdict: Verdict, doubts: tuple[str, ...]) -> Verdict:
-    """A verdict so far, when something has already made the run invalid."""
-    if not doubts:
-        return verdict
-    reasons = (*doubts, *verdict.reasons)
-    return replace(verdict, outcome=INVALID, because=doubts[0], reasons=reasons)
 
 
 class Copy:

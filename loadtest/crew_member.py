@@ -1,6 +1,6 @@
 """One slice's carrier, as the process that leads a run sees it: start it, hear it, stop it.
 
-What carries the slice differs: a process of this machine (``crew_local``), or a host that is
+What carries the slice differs: a process of this machine (``crew_local``), or another one that is
 reached through a broker. What is known of it, and what becomes of what it says, is here.
 """
 
@@ -87,3 +87,9 @@ class Member(ABC):
             self.refused = f"said: {message['message']}"
         else:
             self._heard(self.part, message)
+
+
+def row_of(member: Member) -> dict[str, Any]:
+    """What is known of it at any time: its slice, why it was given up, where it is."""
+    part = f"{member.part.number}/{member.part.of}"
+    return {"slice": part, "lost": member.lost, **member.about()}

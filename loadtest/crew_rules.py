@@ -11,8 +11,8 @@ from schedulers.decision import DecisionPoint
 from schedulers.document import Policy
 
 MOST = 16
-"""Workers of one run on one machine, and hosts of one run."""
-WORKERS, HOSTS = "workers", "hosts"
+"""Workers of one run on one machine, and machines of one run."""
+WORKERS, MACHINES = "workers", "machines"
 """The fields that ask for several."""
 FIXED = "fixed"
 SEES_ALL = {
@@ -24,7 +24,7 @@ SEES_ALL = {
 
 
 def problems(scenario: Scenario, workers: object, path: str = WORKERS) -> list[Problem]:
-    """Why so many workers, or hosts, can't share this scenario; none where they can.
+    """Why so many workers, or machines, can't share this scenario; none where they can.
 
     A law that learns must see every answer, and workers share no memory; a fixed limit is cut into
     shares that add up to it.

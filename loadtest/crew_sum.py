@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from loadtest.conclusion import Carried, Seen
-from loadtest.crew_member import Member
+from loadtest.crew_member import Member, row_of
 from loadtest.execution import Measured
 from loadtest.facts import Facts, schedule_of
 from loadtest.outline import Outline
@@ -114,8 +114,7 @@ def _policy(seen: Sequence[Seen]) -> dict[str, Any]:
 
 
 def _row(member: Member) -> Mapping[str, Any]:
-    part = f"{member.part.number}/{member.part.of}"
-    row: dict[str, Any] = {"slice": part, "lost": member.lost, **member.about()}
+    row = row_of(member)
     if member.measured is None:
         return row
     seen = member.measured.seen

@@ -25,8 +25,8 @@ from engines.signals.base import EngineSignals
 from engines.signals_feed import SignalsFeed
 from engines.target import Target
 from engines.transport.kernel_clock import Offset
+from loadtest import alarm, publishing, sample_store, transports
 from loadtest import facts as run_facts
-from loadtest import publishing, sample_store, transports
 from loadtest.behaviour import Behaviour
 from loadtest.collecting import seldom_collected
 from loadtest.column_files import in_columns
@@ -135,7 +135,7 @@ async def measure(order: Order, observer: Observer, stop: asyncio.Event) -> Meas
     try:
         await client.prepare()
         with Recorder(order.out, shadow=scenario.shadow is not None) as recorder:
-            run = _Run(order, client, recorder)
+            run = _Run(order, client, recorder, transport.settle)
             feed = SignalsFeed(target, order.rules, clock=time.monotonic, on_signals=run.on_signals)
             run.feed = feed
             # One of several workers asks the engine for its signals; the others would only load it.
@@ -154,7 +154,13 @@ async def measure(order: Order, observer: Observer, stop: asyncio.Event) -> Meas
 class _Run:
     """The parts of one run, wired together."""
 
-    def __init__(self, order: Order, client: EngineClient, recorder: Recorder) -> None:
+    def __init__(
+        self,
+        order: Order,
+        client: EngineClient,
+        recorder: Recorder,
+        settle: Callable[[], Awaitable[None]],
+    ) -> None:
         scenario = order.scenario
         self._order = order
         self._recorder = recorder
@@ -168,7 +174,7 @@ class _Run:
         """Set before the start, where the engine is asked what it says of itself."""
         self._enforcing = self._enforce()
         shadow_news = self._shadowing.news if self._shadowing else None
-        self._newsroom = Newsroom(scenario, recorder, self._gauges, shadow_news)
+        self._newsroom = Newsroom(scenario, recorder, self._gauges, shadow_news, settle)
         enforcing = self._enforcing
         means = Means(
             client,
@@ -179,6 +185,7 @@ class _Run:
             timeouts_of(scenario.timeouts),
             Behaviour(self._schedule, scenario.retries, scenario.cancellations),
             enforcing.retrier if enforcing else None,
+            alarm.finest(),
         )
         self.driver = Driver(self._schedule, means, drain=scenario.drain_s)
         self._cpu = 0.0

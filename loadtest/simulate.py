@@ -6,6 +6,7 @@ test; the engine is a model, which the conclusion says, with the profile's state
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -132,7 +133,7 @@ class _Run:
         self._simulation = Simulation(means, deadline=deadline)
         self._simulation.clients = self._clients(deadline)
         ways = Ways(self._simulation.grant, self._simulation.shed)
-        self._simulation.limiter = self._laws.door(self._engine, ways)
+        self._simulation.limiter = self._laws.door(self._engine, ways, means.feed)
 
     def play(self) -> Conclusion:
         scenario, simulation, options = self._scenario, self._simulation, self._options
@@ -155,6 +156,8 @@ class _Run:
         status = CANCELLED if self._stopped else FINISHED
         seen = self._seen(windows, model)
         conclusion = conclude(self._columns.freeze(), scenario, facts, seen, status)
+        notes = (*conclusion.notes, *self._laws.notes(scenario.workload))
+        conclusion = dataclasses.replace(conclusion, notes=notes)
         if options.out is not None:
             publishing.write_files(conclusion, options.out)
         if options.observer is not None:

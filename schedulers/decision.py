@@ -37,6 +37,7 @@ class Reason(StrEnum):
     PROBE = "probe"
     UNDO = "undo"
     STALE_SIGNALS = "stale_signals"
+    NO_SIGNALS = "no_signals"
     KV_CEILING = "kv_ceiling"
     TENANT_BUDGET = "tenant_budget"
     HOPELESS = "hopeless"
@@ -92,6 +93,7 @@ MEANINGS: Mapping[Reason, str] = MappingProxyType(
         Reason.PROBE: "The law tries another value to learn what it does.",
         Reason.UNDO: "A cut did not lower latency, so it was no queue: the cut is taken back.",
         Reason.STALE_SIGNALS: "The engine's signals are too old to trust.",
+        Reason.NO_SIGNALS: "The engine tells nothing of itself, so what was let in counts.",
         Reason.KV_CEILING: "The KV cache would go over its ceiling.",
         Reason.TENANT_BUDGET: "The tenant has spent its budget.",
         Reason.HOPELESS: "The request could no longer meet its objective.",

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from schedulers.state import NOTHING
 
 SHARE = 0.02
 """The least weight of a new length in a learned mean."""
 
 
-@dataclass(frozen=True, slots=True)
-class Length:
+class Length(NamedTuple):
     """Mean and variance of output tokens of one tier, learned from those that ended."""
 
     mean: float
@@ -29,20 +30,19 @@ class Length:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Ledger:
+class Ledger(NamedTuple):
     """Sums over admitted requests that are not over; ``variance`` in tokens squared."""
 
-    count: int = 0
+    admitted: int = 0
     tokens: float = 0.0
     variance: float = 0.0
     prefill: float = 0.0
-    lengths: Mapping[str, Length] = field(default_factory=dict)
+    lengths: Mapping[str, Length] = NOTHING
 
     def add(self, tokens: float, variance: float, prefill: float) -> Ledger:
         """A request was admitted."""
         return Ledger(
-            self.count + 1,
+            self.admitted + 1,
             self.tokens + tokens,
             self.variance + variance,
             self.prefill + prefill,
@@ -51,11 +51,11 @@ class Ledger:
 
     def remove(self, tokens: float, variance: float, prefill: float) -> Ledger:
         """It is over. An empty ledger is exactly zero, so that roundings don't add up."""
-        count = max(0, self.count - 1)
-        if count == 0:
+        admitted = max(0, self.admitted - 1)
+        if admitted == 0:
             return Ledger(lengths=self.lengths)
         return Ledger(
-            count,
+            admitted,
             max(0.0, self.tokens - tokens),
             max(0.0, self.variance - variance),
             max(0.0, self.prefill - prefill),
@@ -65,7 +65,7 @@ class Ledger:
     def prefilled(self, prefill: float) -> Ledger:
         """Its prompt has been computed."""
         left = max(0.0, self.prefill - prefill)
-        return Ledger(self.count, self.tokens, self.variance, left, self.lengths)
+        return Ledger(self.admitted, self.tokens, self.variance, left, self.lengths)
 
     def length(self, tier: str, assumed: float) -> Length:
         """What is known of a tier's outputs; before that the assumption, spread as widely."""
@@ -77,7 +77,7 @@ class Ledger:
             return self
         one = self.length(tier, assumed).learned(tokens)
         lengths = {**self.lengths, tier: one}
-        return Ledger(self.count, self.tokens, self.variance, self.prefill, lengths)
+        return Ledger(self.admitted, self.tokens, self.variance, self.prefill, lengths)
 
     def peak(self, tokens: float, variance: float, z: float) -> float:
         """Tokens that all of them and one more may come to hold, z standard deviations up."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from schedulers.state import NOTHING
 
 
-@dataclass(frozen=True, slots=True)
-class Credit:
+class Credit(NamedTuple):
     """Cost that each tier is owed. It earns only while it waits, so absence saves nothing up."""
 
-    owed: Mapping[str, float] = field(default_factory=dict)
+    owed: Mapping[str, float] = NOTHING
 
     def due(self, tier: str, cost: float) -> bool:
         """It is owed as much as this request costs: it goes before more urgent tiers."""
@@ -27,4 +28,21 @@ class Credit:
         }
         if tier in total:
             total[tier] = max(0.0, total[tier] - cost)
+        return Credit(total)
+
+    def since(self, before: Credit) -> Mapping[str, float]:
+        """How much more each tier is owed than before; less than nothing where it is less."""
+        changes = {
+            tier: self.owed.get(tier, 0.0) - before.owed.get(tier, 0.0)
+            for tier in self.owed.keys() | before.owed.keys()
+        }
+        return {tier: change for tier, change in changes.items() if change}
+
+    def refunded(self, tier: str, changes: Mapping[str, float]) -> Credit:
+        """One of ``tier`` that went was not served: what others earned by it is gone, and what its
+        tier spent is back. Who lost its credit by being absent stays without."""
+        total = dict(self.owed)
+        for other, change in changes.items():
+            if change > 0.0 or other == tier:
+                total[other] = max(0.0, total.get(other, 0.0) - change)
         return Credit(total)

@@ -1,4 +1,8 @@
-"""A law's state as JSON and back: kept over a restart, or compared with a shadow's."""
+"""A law's state as JSON and back: kept over a restart, or compared with a shadow's.
+
+States are frozen dataclasses or named tuples. Where a state is made anew at each request, a named
+tuple takes a third of the time: a frozen dataclass sets its fields one by one through ``object``.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +15,13 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 T = TypeVar("T")
 
+NOTHING: Mapping[str, Any] = types.MappingProxyType({})
+"""An empty mapping that nobody can fill: what a state's mapping is at first."""
+
 
 def state_to_json(state: Any) -> Any:
-    """Plain JSON values for a state made of frozen dataclasses, tuples, mappings from text,
-    numbers, text and None."""
+    """Plain JSON values for a state made of frozen dataclasses, named tuples, tuples, mappings
+    from text, numbers, text and None."""
     if dataclasses.is_dataclass(state) and not isinstance(state, type):
         return {
             field.name: state_to_json(getattr(state, field.name))
@@ -22,6 +29,8 @@ def state_to_json(state: Any) -> Any:
         }
     if isinstance(state, Mapping):
         return {key: state_to_json(item) for key, item in state.items()}
+    if isinstance(state, tuple) and hasattr(state, "_fields"):
+        return {name: state_to_json(getattr(state, name)) for name in state._fields}
     if isinstance(state, tuple):
         if all(type(item) is float and math.isfinite(item) for item in state):
             return list(state)
@@ -50,7 +59,7 @@ def _restore(hint: Any, value: Any) -> Any:
         return tuple(_restore(kind, item) for kind, item in _items(get_args(hint), value))
     if get_origin(hint) is Mapping:
         return {key: _restore(get_args(hint)[1], item) for key, item in value.items()}
-    if isinstance(hint, type) and dataclasses.is_dataclass(hint):
+    if isinstance(hint, type) and (dataclasses.is_dataclass(hint) or hasattr(hint, "_fields")):
         hints = _hints(hint)
         return hint(**{name: _restore(hints[name], item) for name, item in value.items()})
     return hint(value)

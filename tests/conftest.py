@@ -24,6 +24,8 @@ PASSES = {
     "alone": ("end_to_end", "loadtest/ab/test_over_http.py"),
     # What sends load or holds deadlines, and mostly waits: two at a time.
     "realtime": (
+        "controlplane/runs/machines/test_over_valkey.py",
+        "controlplane/runs/test_machines_for_real.py",
         "controlplane/runs/test_supervisor.py",
         "engines/test_connections.py",
         "engines/test_streams_in_time.py",

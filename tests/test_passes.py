@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from tests import passes
 from tests.conftest import HERE, PASSES, pass_of
 from tests.passes import Pass
 
+GIVES_WAY = "import os, tests.passes as p; p.give_way(); "
 ALL = [*passes.first([]), *passes.beside([]), *passes.last([])]
 
 
@@ -34,9 +36,7 @@ def test_the_most_exact_place_says_when_a_file_runs() -> None:
 
 
 def test_what_runs_beside_has_only_time_that_nobody_else_wants() -> None:
-    code = (
-        "import os; from tests.passes import give_way; give_way(); print(os.sched_getscheduler(0))"
-    )
+    code = GIVES_WAY + "print(os.sched_getscheduler(0))"
     ended = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=HERE.parent
     )
@@ -71,6 +71,28 @@ def test_what_fails_beside_is_printed_and_counts(capfd: pytest.CaptureFixture[st
     with passes.in_idle_time([sys.executable, "-c", "print('one failed'); exit(3)"]) as over:
         assert over() == 1
     assert "one failed" in capfd.readouterr().out
+
+
+RISES = """
+import pathlib, sys, time
+pathlib.Path(sys.argv[1]).touch()
+until = time.monotonic() + 2.0
+while os.sched_getscheduler(0) and time.monotonic() < until:
+    time.sleep(0.01)
+print("scheduler", os.sched_getscheduler(0))
+"""
+
+
+def test_what_is_left_of_it_takes_part_when_it_is_its_turn_where_we_may(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    ready = tmp_path / "ready"
+    with passes.in_idle_time([sys.executable, "-c", GIVES_WAY + RISES, str(ready)]) as over:
+        while not ready.exists():
+            time.sleep(0.01)
+        assert over() == 0
+    mine = os.SCHED_OTHER if os.geteuid() == 0 else os.SCHED_IDLE
+    assert f"scheduler {mine}" in capfd.readouterr().out
 
 
 def test_what_runs_beside_ends_with_what_it_was_beside() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from loadtest.roster import Roster
 from loadtest.simulation.limiter import Grant, VirtualLimiter
@@ -65,6 +65,8 @@ class Front:
     def acquire(self, name: int, now: float) -> None:
         """Let it in, and go if it may; whoever has no place is sent away."""
         request = self._roster[name]
+        if request.arrived_at != now:  # its agent was held before this room
+            request = replace(request, arrived_at=now)
         one = Waiting(request=request, kv_tokens=request.prompt_tokens)
         self._names[request.serial] = name
         self._waiting[name] = one
@@ -125,6 +127,7 @@ class Front:
         while len(self._room) and self._has_place():
             what = self._said.timed(lambda: self._room.next(self._signals(now), now))
             if what is None:
+                self._turns.held(now)
                 break
             if isinstance(what, Sent):
                 self._send_away(what, now)

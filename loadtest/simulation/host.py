@@ -309,7 +309,8 @@ class Simulation:
         sample = flight.whole(last)
         self._means.sink(sample)
         self._means.fold.resolved(sample)
-        self._means.feed.ended(flight.job.index, self.now, success=sample.outcome.success)
+        if not self._closing:  # nobody asks again
+            self._means.feed.ended(flight.job.index, self.now, success=sample.outcome.success)
 
     def _give_back(self, flight: Flight, sample: Sample, limiter: Door) -> None:
         if self._closing:  # given up by us: it tells nothing about load, and nobody follows

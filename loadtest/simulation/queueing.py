@@ -49,7 +49,7 @@ class Queueing:
         """Which of those that wait is next."""
         room = self._room
         one = self._said.timed(
-            lambda: first_of(self._flows.values(), room.ordering, room.order, now)
+            lambda: first_of(self._flows.values(), room.laws.ordering, room.laws.order, now)
         )
         if one is None:
             raise LookupError("nobody waits, so nobody is next")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from schedulers.adaptive.cohort import Cohort, Seen, median
 from schedulers.adaptive.pace import Pace
@@ -14,8 +14,7 @@ FIRST = 8
 """Requests of the first cohort: sooner known, and a better one follows."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answers:
+class Answers(NamedTuple):
     """``cohort`` gathers logarithms of the seconds from first token to end."""
 
     cohort: Cohort
@@ -23,7 +22,7 @@ class Answers:
     """The least median of a cohort so far, in seconds: what a wait is weighed against."""
     known: bool = False
     """A cohort has told a rest."""
-    pace: Pace = field(default_factory=Pace)
+    pace: Pace = Pace()
 
     def ended(
         self, seen: Seen, rest: float, output_tokens: int | None, now: float, enough: int
@@ -31,13 +30,13 @@ class Answers:
         """One more answer; its pace counts where it started at the load that is looked at."""
         cohort = self.cohort.with_answer(seen, math.log(max(rest, 1e-6)), streamed=False)
         pace = self.pace.seen(seen.in_flight, rest, output_tokens, now)
-        if pace.count >= enough:
+        if pace.answers >= enough:
             pace = pace.ended(now)
         return Answers(cohort, self.rest, self.known, pace)
 
     def without(self, seen: Seen) -> Answers:
         """A request ended that tells nothing."""
-        return replace(self, cohort=self.cohort.without(seen))
+        return self._replace(cohort=self.cohort.without(seen))
 
     def judged(self, granted: int, now: float, size: int) -> Answers:
         """With the rest that the cohort tells, once it does; the next cohort has begun then."""

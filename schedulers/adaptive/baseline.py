@@ -6,7 +6,7 @@ All values are natural logarithms of seconds, so a difference is a relative one.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from schedulers.adaptive.cohort import Median, median, surely_above
 from schedulers.adaptive.longer import longer
@@ -26,8 +26,7 @@ UPPER = 1.5
 """Standard errors over a median in a bound of the baseline."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sense:
+class Sense(NamedTuple):
     """How sharply to look, as the law's parameters have it."""
 
     z_cohort: float
@@ -41,8 +40,7 @@ class Sense:
     """In start-up: grow on weaker proof of health."""
 
 
-@dataclass(frozen=True, slots=True)
-class Baseline:
+class Baseline(NamedTuple):
     """``lows`` are upper bounds of the unqueued median; the smallest is the baseline.
 
     The smallest of *upper* bounds can't creep down on noise, as the smallest sample does.
@@ -74,7 +72,7 @@ class Baseline:
 
     def afresh(self) -> Baseline:
         """The present limit's samples don't count: it was congested, or has changed meanwhile."""
-        return replace(self, pooled=(), look=FEWEST)
+        return self._replace(pooled=(), look=FEWEST)
 
     def ended(self, sense: Sense) -> Baseline:
         """The limit goes on from health: its samples join the reserve, or begin one anew.
@@ -94,14 +92,13 @@ class Baseline:
         low = whole.value + UPPER * error
         if error <= sense.precise or len(reserve) >= POOL:
             lows = (*self.lows, low)[-sense.epochs :]
-            return replace(self.afresh(), lows=lows, reserve=(), reserve_low=None)
-        return replace(self.afresh(), reserve=reserve, reserve_low=low)
+            return self.afresh()._replace(lows=lows, reserve=(), reserve_low=None)
+        return self.afresh()._replace(reserve=reserve, reserve_low=low)
 
     def retold(self, change: float) -> Baseline:
         """The same knowledge where each latency is longer by so many seconds."""
         low = self.reserve_low
-        return replace(
-            self,
+        return self._replace(
             lows=longer(self.lows, change),
             reserve=longer(self.reserve, change),
             reserve_low=None if low is None else longer((low,), change)[0],
@@ -111,11 +108,10 @@ class Baseline:
     def moved(self, median_now: float, error: float) -> Baseline:
         """What seemed a queue is the new normal."""
         lows = (median_now + UPPER * error,)
-        return replace(self.afresh(), lows=lows, reserve=(), reserve_low=None, evidence=0.0)
+        return self.afresh()._replace(lows=lows, reserve=(), reserve_low=None, evidence=0.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """One cohort, read against the baseline; ``after`` is the baseline that has learned it."""
 
     after: Baseline
@@ -162,7 +158,7 @@ def read(base: Baseline, ordered: list[float], sense: Sense, *, overdue: bool = 
     slack = pool_error if sense.eager else min(pool_error, 0.5 * sense.tolerance)
     healthy = pool.value <= low + 0.5 * sense.tolerance + slack and evidence < DOUBT
     return Reading(
-        after=replace(base, pooled=pooled, look=look, evidence=evidence),
+        after=base._replace(pooled=pooled, look=look, evidence=evidence),
         low=low,
         value=one.value,
         error=error,
@@ -180,7 +176,7 @@ def _spread(base: Baseline, one: Median) -> Baseline:
     """The plain mean of the cohorts' spreads at first, a moving one from 400 samples on."""
     weighed = min(400, base.weighed + one.size)
     share = min(1.0, one.size / weighed)
-    return replace(base, spread=base.spread + (one.spread - base.spread) * share, weighed=weighed)
+    return base._replace(spread=base.spread + (one.spread - base.spread) * share, weighed=weighed)
 
 
 def _above(ordered: list[float], value: float, error: float, edge: float, z: float) -> bool:

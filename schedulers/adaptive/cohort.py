@@ -7,8 +7,7 @@ of it has ended and all that hasn't is older than its median: the rest then stan
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 UNFINISHED = 99.0
 """Stands above the logarithm of any latency."""
@@ -25,8 +24,7 @@ class Seen(Protocol):
     def in_flight(self) -> int: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Cohort:
+class Cohort(NamedTuple):
     """Requests with serials from ``first`` to ``last``; without serials, those of its span."""
 
     first: int
@@ -126,8 +124,7 @@ class Cohort:
         return now - self.closed > 4.0 * math.exp(max(self.values))
 
 
-@dataclass(frozen=True, slots=True)
-class Median:
+class Median(NamedTuple):
     """The middle of ordered values, with the spread around it (as a standard deviation)."""
 
     value: float

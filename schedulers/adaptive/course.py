@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import NamedTuple
 
 from schedulers.adaptive.baseline import Reading
 from schedulers.adaptive.longer import longer
@@ -14,8 +14,7 @@ PRECISE = 0.1
 """Standard error of a median above which growth does not speed up."""
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
+class Trial(NamedTuple):
     """A cut to be verified: the limit before it, the median then, and that median's error."""
 
     back: float
@@ -55,8 +54,7 @@ def verify(
     return Verdict.OPEN
 
 
-@dataclass(frozen=True, slots=True)
-class Course:
+class Course(NamedTuple):
     """``proven``: the largest limit seen healthy since the last cut. ``resume``: where the last cut
     went; ``ceiling``: whence. ``hold``, ``calm`` and ``streak`` count cohorts and steps."""
 
@@ -90,11 +88,11 @@ class Course:
         if self.trial is None:
             return self
         (value,) = longer((self.trial.value,), change)
-        return replace(self, trial=replace(self.trial, value=value))
+        return self._replace(trial=self.trial._replace(value=value))
 
     def grown(self) -> Course:
         """At a higher limit the last cut can no longer be judged."""
-        return replace(self, trial=None) if self.trial is not None else self
+        return self._replace(trial=None) if self.trial is not None else self
 
     def due(self) -> bool:
         """Time for a step: each second cohort, each one in a streak, none while held."""
@@ -109,7 +107,7 @@ class Course:
         step = min(base * min(6.0, 1.5 ** (self.streak // 2)), max(1.0, 0.08 * limit))
         near = self.ceiling is not None and 0.85 * self.ceiling <= limit < 0.98 * self.ceiling
         streak = 0 if near or error > PRECISE else self.streak + 1
-        return limit + step, replace(self, streak=streak)
+        return limit + step, self._replace(streak=streak)
 
 
 def climb(
@@ -117,13 +115,13 @@ def climb(
 ) -> tuple[float, Course, Reason]:
     """No queue, and the limit was reached: where to, and why."""
     if seen.clean:
-        course = replace(course, proven=max(course.proven, limit))
+        course = course._replace(proven=max(course.proven, limit))
     if course.startup:
         if seen.clean:
             return limit * gain, course, Reason.GROWN
         unsure = seen.pool_error > 0.5 * tolerance
-        return limit, replace(course, startup=unsure), Reason.STEADY
-    course = replace(course, calm=course.calm + 1, hold=max(0, course.hold - 1))
+        return limit, course._replace(startup=unsure), Reason.STEADY
+    course = course._replace(calm=course.calm + 1, hold=max(0, course.hold - 1))
     if course.resume is not None and limit < 0.97 * course.resume:
         after = min(course.resume, limit + max(1.0, 0.08 * limit))
         return after, course, Reason.GROWN

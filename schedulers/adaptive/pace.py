@@ -10,7 +10,7 @@ throughput. a and b follow from two points: the lowest pace seen, and the presen
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from schedulers.adaptive.cohort import median
 
@@ -20,8 +20,7 @@ ALIKE = 1.25
 """Peaks within this factor are of one load."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pace:
+class Pace(NamedTuple):
     """Seconds a token: the lowest median of some answers with the peak in flight then; and of late.
 
     A point is made of answers that were said at one load: most of their time since ``since``.
@@ -36,7 +35,7 @@ class Pace:
     since: float = 0.0
     peak: int = 0
     """The most in flight at any of those answers."""
-    count: int = 0
+    answers: int = 0
     """Those answers, with the ones that have no pace."""
     shown: float = 0.0
     """The highest of those peaks so far."""
@@ -54,7 +53,7 @@ class Pace:
             (*self.values, value) if value > 0.0 else self.values,
             self.since,
             max(self.peak, in_flight),
-            self.count + 1,
+            self.answers + 1,
             self.shown,
         )
 
@@ -62,7 +61,7 @@ class Pace:
         """A point is made of what there is; answers of one token show the load, and no pace."""
         shown = max(self.shown, float(self.peak))
         if len(self.values) < FEWEST:
-            return replace(self.afresh(now), shown=shown)
+            return self.afresh(now)._replace(shown=shown)
         value = median(sorted(self.values)).value
         pace = value
         if self.now is not None and self.now_peak / ALIKE < self.peak < ALIKE * self.now_peak:
@@ -73,7 +72,7 @@ class Pace:
 
     def afresh(self, now: float) -> Pace:
         """The load has changed."""
-        return replace(self, values=(), since=now, peak=0, count=0)
+        return self._replace(values=(), since=now, peak=0, answers=0)
 
     @property
     def elasticity(self) -> float:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from documents.registry import Registry
 from schedulers.concurrency.base import OutcomeKind
@@ -14,6 +13,7 @@ from schedulers.decision import Decision, DecisionPoint, Reason
 from schedulers.law import Law
 from schedulers.request import Request
 from schedulers.signals import Signals
+from schedulers.state import NOTHING
 
 
 class Action(StrEnum):
@@ -26,8 +26,7 @@ class Action(StrEnum):
     """Refused for good, with a time to come back."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reservation:
+class Reservation(NamedTuple):
     """What an admitted request was charged: the host hands it back when the request ends."""
 
     tokens: float = 0.0
@@ -37,8 +36,7 @@ class Reservation:
     """Prompt tokens still to be computed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Answer(NamedTuple):
     """``until``: when to ask again if nothing ends, for what is held. ``retry_after_s`` is the
     middle of what to tell whoever is shed; the host spreads it, or all would come back at once."""
 
@@ -47,11 +45,10 @@ class Answer:
     reservation: Reservation = Reservation()
     retry_after_s: float | None = None
     until: float = math.inf
-    inputs: Mapping[str, float | None] = field(default_factory=dict)
+    inputs: Mapping[str, float | None] = NOTHING
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class Ended(NamedTuple):
     """An admitted request is over; ``late`` says that its objective was missed, None: unknown."""
 
     request: Request
@@ -85,6 +82,13 @@ class AdmissionLaw(Law, Protocol[S]):
         """Take it, hold it or shed it."""
         ...
 
+    def reserve(
+        self, state: S, request: Request, *, prefilled: bool, now: float
+    ) -> tuple[S, Reservation] | None:
+        """The engine has it already, let in by another law: count it as if it had been taken,
+        whatever there is room for. It ends as any other, cancelled. None: nothing to count."""
+        ...
+
     def prefilled(self, state: S, reservation: Reservation, now: float) -> S:
         """An admitted request has its first token."""
         ...
@@ -98,6 +102,11 @@ class Unmoved:
     """For laws that learn nothing from what they have admitted."""
 
     __slots__ = ()
+
+    def reserve(
+        self, state: Any, request: Request, *, prefilled: bool, now: float
+    ) -> tuple[Any, Reservation] | None:
+        return None
 
     def prefilled(self, state: Any, reservation: Reservation, now: float) -> Any:
         return state

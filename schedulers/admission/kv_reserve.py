@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
 
 from documents.fields import parameter
 from schedulers.admission.base import (
@@ -22,11 +22,10 @@ from schedulers.request import Request
 from schedulers.signals import Signals, fresh
 
 
-@dataclass(frozen=True, slots=True)
-class ReserveState:
+class ReserveState(NamedTuple):
     """The engine's sizes are remembered from the last reading that told them."""
 
-    ledger: Ledger = field(default_factory=Ledger)
+    ledger: Ledger = Ledger()
     kv_tokens: int | None = None
     max_running: int | None = None
     prefill_rate: float | None = None
@@ -128,7 +127,7 @@ class KvReserve:
         one = self._reservation(state, request)
         band = request.band if reading is not None or seen is None else min(2, request.band + 1)
         lacking = self._lacking(state, one, band, reading)
-        if lacking is None or state.ledger.count == 0:
+        if lacking is None or state.ledger.admitted == 0:
             ledger = state.ledger.add(one.tokens, one.variance, one.prefill)
             taken = ReserveState(ledger, state.kv_tokens, state.max_running, state.prefill_rate)
             alone = Reason.ADMITTED if lacking is None else Reason.SERVED_ALONE
@@ -142,6 +141,14 @@ class KvReserve:
         reason = Reason.STALE_SIGNALS if stale else lacking
         inputs = {"tokens": one.tokens, "promised": state.ledger.tokens}
         return state, hold(reason, math.inf, **inputs)
+
+    def reserve(
+        self, state: ReserveState, request: Request, *, prefilled: bool, now: float
+    ) -> tuple[ReserveState, Reservation]:
+        one = self._reservation(state, request)
+        one = one._replace(prefill=0.0) if prefilled else one
+        ledger = state.ledger.add(one.tokens, one.variance, one.prefill)
+        return state._replace(ledger=ledger), one
 
     def prefilled(self, state: ReserveState, reservation: Reservation, now: float) -> ReserveState:
         ledger = state.ledger.prefilled(reservation.prefill)
@@ -179,7 +186,7 @@ class KvReserve:
             if max(peak, held) > ceiling * room:
                 return Reason.KV_CEILING
         slots = (self.vip_slots, self.normal_slots, self.batch_slots)[band]
-        if ledger.count >= slots * (state.max_running or self.max_running):
+        if ledger.admitted >= slots * (state.max_running or self.max_running):
             return Reason.SLOTS_FULL
         if state.prefill_rate is not None and ledger.prefill > 0.0:
             budget = (self.vip_prefill_s, self.normal_prefill_s, self.batch_prefill_s)[band]
@@ -192,9 +199,9 @@ def _sized(state: ReserveState, reading: Signals | None) -> ReserveState:
     """Sizes don't grow stale: they are remembered."""
     if reading is None:
         return state
-    return ReserveState(
-        state.ledger,
+    sizes = (
         reading.kv_tokens or state.kv_tokens,
         reading.max_running or state.max_running,
         reading.prefill_rate or state.prefill_rate,
     )
+    return state if sizes == state[1:] else ReserveState(state.ledger, *sizes)

@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from documents.fields import parameter
-from schedulers.admission.base import Answer, Unmoved, admission_law, admit, hold
+from schedulers.admission.base import (
+    Answer,
+    Ended,
+    Reservation,
+    Unmoved,
+    admission_law,
+    admit,
+    hold,
+)
 from schedulers.decision import Reason
 from schedulers.law import Fault, Standing
 from schedulers.request import Request
 from schedulers.signals import Signals, fresh
 
 
-@dataclass(frozen=True, slots=True)
-class SaturationState:
-    """The last saturation that was read; ``since`` counts requests taken since that reading."""
+class SaturationState(NamedTuple):
+    """The last saturation that was read; ``since`` counts requests taken since that reading,
+    ``in_flight`` those that are not over."""
 
     saturation: float | None = None
     read_at: float | None = None
     since: int = 0
+    in_flight: int = 0
 
 
 @admission_law
@@ -29,8 +39,12 @@ class Saturation(Unmoved):
 
     A request waits while that is at or above its tier's ceiling: what is held back there is kept
     for those above. Requests taken since the reading count as if they waited in the engine, so one
-    stale number doesn't let a whole burst through. A reading older than three polls counts as full
-    (fail closed). Source: llm-d/llm-d-router, utilization detector.
+    stale number doesn't let a whole burst through. Source: llm-d-router's utilization detector.
+
+    Blind, it says so. Of an engine that tells nothing, saturation is what it has in flight from
+    here over ``blind_in_flight`` (``no_signals``), as the same router has it without metrics. A
+    reading older than three polls counts as full (fail closed, ``stale_signals``): then one is
+    taken at a time, so that traffic shows whether the engine is there, and nobody waits for ever.
     """
 
     name: ClassVar[str] = "saturation"
@@ -64,6 +78,14 @@ class Saturation(Unmoved):
         default=0.75, minimum=0.05, maximum=1.0, help="The saturation at which batch waits."
     )
 
+    blind_in_flight: int = parameter(
+        default=100,
+        minimum=1,
+        maximum=100_000,
+        unit="requests",
+        help="In flight from here that mean saturated where the engine tells nothing.",
+    )
+
     def start(self) -> SaturationState:
         return SaturationState()
 
@@ -72,20 +94,42 @@ class Saturation(Unmoved):
     ) -> tuple[SaturationState, Answer]:
         reading = fresh(seen, now)
         if reading is None:
-            poll = seen.poll_s if seen is not None else 1.0
-            return state, hold(Reason.STALE_SIGNALS, now + poll)
+            return self._blind(state, request, seen, now)
         if reading.read_at != state.read_at:
-            state = SaturationState(None, reading.read_at)
+            state = state._replace(read_at=reading.read_at, since=0)
         found = self._saturation(reading, state.since)
-        state = SaturationState(found, state.read_at, state.since)
-        ceiling = (1.0, self.normal_ceiling, self.batch_ceiling)[request.band]
-        if found < ceiling:
-            taken = SaturationState(found, state.read_at, state.since + 1)
-            return taken, admit(saturation=found)
+        state = state._replace(saturation=found)
+        if found < self._ceiling(request):
+            return _taken(state), admit(saturation=found)
         if reading.running == 0 and not reading.waiting and state.since == 0:
-            taken = SaturationState(found, state.read_at, 1)
-            return taken, admit(Reason.SERVED_ALONE, saturation=found)
+            return _taken(state), admit(Reason.SERVED_ALONE, saturation=found)
         return state, hold(Reason.SATURATED, now + reading.poll_s, saturation=found)
+
+    def reserve(
+        self, state: SaturationState, request: Request, *, prefilled: bool, now: float
+    ) -> tuple[SaturationState, Reservation]:
+        return state._replace(in_flight=state.in_flight + 1), Reservation()
+
+    def ended(self, state: SaturationState, over: Ended, now: float) -> SaturationState:
+        return state._replace(in_flight=max(0, state.in_flight - 1))
+
+    def _blind(
+        self, state: SaturationState, request: Request, seen: Signals | None, now: float
+    ) -> tuple[SaturationState, Answer]:
+        """Without a reading that can be believed it goes by what it has let in."""
+        if seen is None:
+            found = state.in_flight / self.blind_in_flight
+            reason, again_at = Reason.NO_SIGNALS, math.inf
+        else:
+            found = 0.0 if state.in_flight == 0 else 1.0
+            reason, again_at = Reason.STALE_SIGNALS, now + seen.poll_s
+        inputs = {"saturation": found, "in_flight": float(state.in_flight)}
+        if found < self._ceiling(request):
+            return _taken(state), admit(reason, **inputs)
+        return state, hold(reason, again_at, **inputs)
+
+    def _ceiling(self, request: Request) -> float:
+        return (1.0, self.normal_ceiling, self.batch_ceiling)[request.band]
 
     def _saturation(self, reading: Signals, since: int) -> float:
         waiting = max(0, reading.waiting or 0) + since
@@ -94,3 +138,7 @@ class Saturation(Unmoved):
             room = max(0, reading.max_running - reading.running)
         queue = max(0, waiting - room) / self.queue_depth
         return max(queue, (reading.kv() or 0.0) / self.kv_threshold)
+
+
+def _taken(state: SaturationState) -> SaturationState:
+    return state._replace(since=state.since + 1, in_flight=state.in_flight + 1)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
 
 from documents.fields import parameter
 from schedulers.admission.base import (
@@ -22,16 +22,16 @@ from schedulers.law import Fault, Standing
 from schedulers.ledger import Ledger
 from schedulers.request import Request
 from schedulers.signals import Signals, fresh
+from schedulers.state import NOTHING
 
 
-@dataclass(frozen=True, slots=True)
-class BudgetState:
+class BudgetState(NamedTuple):
     """``misses``: each tenant's share of late requests, a moving mean."""
 
-    ledger: Ledger = field(default_factory=Ledger)
+    ledger: Ledger = Ledger()
     kv_tokens: int | None = None
     prefill_rate: float | None = None
-    misses: Mapping[str, float] = field(default_factory=dict)
+    misses: Mapping[str, float] = NOTHING
 
 
 @admission_law
@@ -100,29 +100,38 @@ class ThreeBudgets:
     ) -> tuple[BudgetState, Answer]:
         reading = fresh(seen, now)
         if reading is not None:
-            state = replace(
-                state,
+            state = state._replace(
                 kv_tokens=reading.kv_tokens or state.kv_tokens,
                 prefill_rate=reading.prefill_rate or state.prefill_rate,
             )
-        ledger = state.ledger
-        mean = ledger.length(request.tenant, self.output_tokens).mean
-        tokens = request.prompt_tokens + request.output(mean, self.output_tokens)
-        one = Reservation(tokens, 0.0, float(request.uncached_tokens))
+        ledger, one = state.ledger, self._reservation(state, request)
+        tokens = one.tokens
         late = self._hopeless(state, request, now)
         if late is not None:
             return state, late
         lacking = self._lacking(state, one)
-        if lacking is not None and ledger.count > 0:
+        if lacking is not None and ledger.admitted > 0:
             stale = seen is not None and reading is None
             reason = Reason.STALE_SIGNALS if stale else lacking
             return state, hold(reason, math.inf, tokens=tokens, promised=ledger.tokens)
-        return replace(state, ledger=ledger.add(tokens, 0.0, one.prefill)), Answer(
+        return state._replace(ledger=ledger.add(tokens, 0.0, one.prefill)), Answer(
             action=Action.ADMIT,
             reason=Reason.ADMITTED if lacking is None else Reason.SERVED_ALONE,
             reservation=one,
             inputs={"tokens": tokens, "promised": ledger.tokens + tokens},
         )
+
+    def reserve(
+        self, state: BudgetState, request: Request, *, prefilled: bool, now: float
+    ) -> tuple[BudgetState, Reservation]:
+        one = self._reservation(state, request)
+        one = one._replace(prefill=0.0) if prefilled else one
+        return state._replace(ledger=state.ledger.add(one.tokens, 0.0, one.prefill)), one
+
+    def _reservation(self, state: BudgetState, request: Request) -> Reservation:
+        mean = state.ledger.length(request.tenant, self.output_tokens).mean
+        tokens = request.prompt_tokens + request.output(mean, self.output_tokens)
+        return Reservation(tokens, 0.0, float(request.uncached_tokens))
 
     def _hopeless(self, state: BudgetState, request: Request, now: float) -> Answer | None:
         if request.deadline_at is None or state.prefill_rate is None:
@@ -146,7 +155,7 @@ class ThreeBudgets:
         return Reason.PREFILL_BACKLOG if over else None
 
     def prefilled(self, state: BudgetState, reservation: Reservation, now: float) -> BudgetState:
-        return replace(state, ledger=state.ledger.prefilled(reservation.prefill))
+        return state._replace(ledger=state.ledger.prefilled(reservation.prefill))
 
     def ended(self, state: BudgetState, over: Ended, now: float) -> BudgetState:
         one, tenant = over.reservation, over.request.tenant
@@ -157,4 +166,4 @@ class ThreeBudgets:
         if over.late is not None:
             mean = misses.get(tenant, 0.0)
             misses = {**misses, tenant: mean + 0.02 * (float(over.late) - mean)}
-        return replace(state, ledger=ledger, misses=misses)
+        return state._replace(ledger=ledger, misses=misses)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from documents.registry import Registry
 from schedulers.decision import Decision, DecisionPoint, Reason
 from schedulers.law import Law
 from schedulers.request import Request
+from schedulers.state import NOTHING
 
 Rank = tuple[float, ...]
 
@@ -48,6 +49,17 @@ class Backlog:
         if tenant in self.tenants and tier in self.tiers:
             return self
         return Backlog(self.tenants | {tenant}, self.tiers | {tier})
+
+
+class Charge(NamedTuple):
+    """What one request's going has changed, in its law's own measure. The host keeps it, and hands
+    it back where the request was refused without service."""
+
+    amount: float
+    """By which its tenant's account grew."""
+    owed: Mapping[str, float] = NOTHING
+    """By tier: how much more is owed to it than before; less than nothing where that was spent."""
+    at: float = 0.0
 
 
 class Motion(StrEnum):
@@ -126,6 +138,14 @@ class OrderingLaw(Law, Protocol[S]):
         """It has been chosen and sent; ``others`` still wait."""
         ...
 
+    def charge(self, before: S, after: S, one: Waiting, now: float) -> Charge | None:
+        """What its going, from ``before`` to ``after``, has charged; None: nothing."""
+        ...
+
+    def refused(self, state: S, one: Waiting, charge: Charge, now: float) -> S:
+        """The engine would not have it (429, 503) and did nothing for it: as if it had not gone."""
+        ...
+
     def ended(self, state: S, one: Waiting, output_tokens: int | None, now: float) -> S:
         """It is over with so many output tokens; None where that is not known."""
         ...
@@ -158,6 +178,12 @@ class Memoryless:
         return math.inf if type(self).hopeless is Memoryless.hopeless else -math.inf
 
     def left(self, state: Any, one: Waiting, others: Backlog, now: float) -> Any:
+        return state
+
+    def charge(self, before: Any, after: Any, one: Waiting, now: float) -> Charge | None:
+        return None
+
+    def refused(self, state: Any, one: Waiting, charge: Charge, now: float) -> Any:
         return state
 
     def ended(self, state: Any, one: Waiting, output_tokens: int | None, now: float) -> Any:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
 
 from documents.fields import parameter
 from schedulers.law import Fault, Standing
-from schedulers.ordering.base import Backlog, Memoryless, Rank, Waiting, ordering_law
+from schedulers.ordering.base import Backlog, Charge, Memoryless, Rank, Waiting, ordering_law
+from schedulers.state import NOTHING
 
 
-@dataclass(frozen=True, slots=True)
-class Attained:
+class Attained(NamedTuple):
     """Service of each tenant in weighted tokens, as it stands at ``at``."""
 
-    service: Mapping[str, float] = field(default_factory=dict)
+    service: Mapping[str, float] = NOTHING
     at: float | None = None
 
     def faded(self, now: float, half_life_s: float) -> Attained:
@@ -39,7 +39,8 @@ class Attained:
 @dataclass(frozen=True, slots=True)
 class Las(Memoryless):
     """By the tenant's service / weight, which halves each ``half_life_s``; input counts 1, output
-    ``output_weight``. Charged when sent, settled when over. Source: llm-d's LAS fairness."""
+    ``output_weight``. Charged when sent, settled when over, given back where an
+    engine refused it. Source: llm-d's LAS fairness."""
 
     name: ClassVar[str] = "las"
     summary: ClassVar[str] = (
@@ -71,9 +72,16 @@ class Las(Memoryless):
         return (service / max(1e-9, request.weight), request.arrived_at, float(request.serial))
 
     def left(self, state: Attained, one: Waiting, others: Backlog, now: float) -> Attained:
-        request = one.request
-        tokens = request.prompt_tokens + self.output_weight * request.output()
-        return state.faded(now, self.half_life_s).plus(request.tenant, tokens)
+        return state.faded(now, self.half_life_s).plus(one.request.tenant, self._tokens(one))
+
+    def charge(self, before: Attained, after: Attained, one: Waiting, now: float) -> Charge:
+        return Charge(self._tokens(one), at=now)
+
+    def refused(self, state: Attained, one: Waiting, charge: Charge, now: float) -> Attained:
+        faded = state.faded(now, self.half_life_s)
+        since = max(0.0, (faded.at if faded.at is not None else now) - charge.at)
+        left = charge.amount * 0.5 ** (since / self.half_life_s)
+        return faded.plus(one.request.tenant, -left)
 
     def ended(
         self, state: Attained, one: Waiting, output_tokens: int | None, now: float
@@ -83,3 +91,6 @@ class Las(Memoryless):
             return faded
         owed = self.output_weight * (output_tokens - one.request.output())
         return faded.plus(one.request.tenant, owed)
+
+    def _tokens(self, one: Waiting) -> float:
+        return one.request.prompt_tokens + self.output_weight * one.request.output()

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from documents.fields import parameter
 from schedulers.law import Fault, Standing
-from schedulers.ordering.base import Backlog, Memoryless, Rank, Waiting, ordering_law
+from schedulers.ordering.base import Backlog, Charge, Memoryless, Rank, Waiting, ordering_law
 from schedulers.shares import Credit
 
 
@@ -50,6 +50,12 @@ class Priority(Memoryless):
     def left(self, state: Credit, one: Waiting, others: Backlog, now: float) -> Credit:
         shares = {"normal": self.normal_share, "batch": self.batch_share}
         return state.served(one.request.tier, cost(one), others.tiers, shares)
+
+    def charge(self, before: Credit, after: Credit, one: Waiting, now: float) -> Charge:
+        return Charge(0.0, after.since(before), now)
+
+    def refused(self, state: Credit, one: Waiting, charge: Charge, now: float) -> Credit:
+        return state.refunded(one.request.tier, charge.owed)
 
 
 def cost(one: Waiting) -> float:

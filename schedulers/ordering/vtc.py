@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
 
 from documents.fields import parameter
 from schedulers.law import Fault, Standing
-from schedulers.ordering.base import Backlog, Memoryless, Rank, Waiting, ordering_law
+from schedulers.ordering.base import Backlog, Charge, Memoryless, Rank, Waiting, ordering_law
 from schedulers.shares import Credit
+from schedulers.state import NOTHING
 
 
-@dataclass(frozen=True, slots=True)
-class Counters:
+class Counters(NamedTuple):
     """Weighted tokens / weight that each tenant was charged."""
 
-    spent: Mapping[str, float] = field(default_factory=dict)
-    credit: Credit = field(default_factory=Credit)
+    spent: Mapping[str, float] = NOTHING
+    credit: Credit = Credit()
 
     def plus(self, tenant: str, amount: float) -> Counters:
         """A tenant was charged, or given back."""
@@ -29,7 +29,8 @@ class Counters:
 @dataclass(frozen=True, slots=True)
 class Vtc(Memoryless):
     """The tenant with the smallest counter goes first; cost = input + output_weight × output, over
-    its weight. Charged with the expected output when sent, settled when over. Who comes back after
+    its weight. Charged with the expected output when sent, settled when over; what an engine
+    refused is given back. Who comes back after
     a pause is lifted to the smallest counter of those that wait, so that idling saves nothing up.
 
     Among backlogged tenants shares of service follow the weights within one largest request
@@ -87,6 +88,15 @@ class Vtc(Memoryless):
         credit = state.credit.served(one.request.tier, cost, others.tiers, shares)
         charged = state.plus(one.request.tenant, cost / max(1e-9, one.request.weight))
         return Counters(charged.spent, credit)
+
+    def charge(self, before: Counters, after: Counters, one: Waiting, now: float) -> Charge:
+        tenant = one.request.tenant
+        amount = after.spent.get(tenant, 0.0) - before.spent.get(tenant, 0.0)
+        return Charge(amount, after.credit.since(before.credit), now)
+
+    def refused(self, state: Counters, one: Waiting, charge: Charge, now: float) -> Counters:
+        back = state.plus(one.request.tenant, -charge.amount)
+        return Counters(back.spent, state.credit.refunded(one.request.tier, charge.owed))
 
     def ended(
         self,

@@ -85,8 +85,9 @@ class AdmissionQueue:
         signals: Callable[[], Signals | None] = lambda: None,
         said: Deciding | None = None,
     ) -> None:
-        room = self._room = WaitingRoom(laws.admission, laws.ordering, caps or Caps(), draw)
-        room.version = laws.version
+        room = self._room = WaitingRoom(
+            laws.admission, laws.ordering, caps or Caps(), draw, laws.version
+        )
         self._limiter = limiter
         if limiter is not None:
             limiter.ahead = lambda: len(room)
@@ -204,6 +205,7 @@ class AdmissionQueue:
         while len(self._room) and self._has_place():
             what = self._said.timed(lambda: self._room.next(self._signals(), now))
             if what is None:
+                self._turns.held(now)
                 break
             if isinstance(what, Sent):
                 self._send_away(what, now)

@@ -26,22 +26,37 @@ class Turns:
             reason=went.reason,
             inputs={"tokens": went.reservation.tokens, "waiting": float(len(self._room))},
         )
-        self._said.tell(admission.decided(self._room.admission, went.request, answer, now))
+        self._said.tell(admission.decided(self._room.laws.admission, went.request, answer, now))
         ahead = self._room.ahead_of(went.request.serial)
         if ahead:
             self._order(1.0 + ahead, 1.0, Reason.IN_TURN, now)
+
+    def held(self, now: float) -> None:
+        """All that wait are held: told where the law sees too little of the engine, or they would
+        wait out their time without a word."""
+        if self._room.held_blind is None:
+            return
+        request, answer = self._room.held_blind
+        law = self._room.laws.admission
+        self._said.tell_changes(
+            DecisionPoint.ADMISSION,
+            answer.reason,
+            now,
+            lambda: admission.decided(law, request, answer, now),
+        )
 
     def sent(self, sent: Sent, now: float) -> None:
         """It is sent away."""
         if sent.reason is Reason.HOPELESS:
             self._order(0.0, 0.0, Reason.HOPELESS, now)
             return
-        law, asked = self._room.admission.name, sent.request.prompt_tokens + sent.request.output()
+        law = self._room.laws.admission.name
+        asked = sent.request.prompt_tokens + sent.request.output()
         inputs = {"shed": 1.0, "retry_after_s": sent.retry_after_s}
         name = ROOM if sent.reason in _OF_THE_ROOM else law
         point = DecisionPoint.ADMISSION
         self._said.tell(Decision(now, point, name, asked, 0.0, sent.reason, inputs))
 
     def _order(self, before: float, after: float, reason: Reason, now: float) -> None:
-        law, inputs = self._room.ordering.name, {"waiting": float(len(self._room))}
+        law, inputs = self._room.laws.ordering.name, {"waiting": float(len(self._room))}
         self._said.tell(Decision(now, DecisionPoint.ORDERING, law, before, after, reason, inputs))

@@ -11,31 +11,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from schedulers.admission.base import Action, AdmissionLaw, Ended, Reservation
-from schedulers.concurrency.base import OutcomeKind
+from schedulers.admission.base import Action, AdmissionLaw, Answer, Ended
 from schedulers.decision import Reason
 from schedulers.ordering.base import Backlog, OrderingLaw, Waiting
 from schedulers.request import Request
 from schedulers.runtime.caps import Caps
 from schedulers.runtime.flow import Flow, first_of
+from schedulers.runtime.in_force import Admitted, InForce
 from schedulers.runtime.leaving import Leaving
 from schedulers.signals import Signals
 
-
-@dataclass(frozen=True, slots=True)
-class Admitted:
-    """Goes to the engine now. Hand it back to ``ended``, once."""
-
-    one: Waiting
-    reservation: Reservation
-    at: float
-    reason: Reason
-    version: str = ""
-    """Of the policy whose law took it."""
-
-    @property
-    def request(self) -> Request:
-        return self.one.request
+__all__ = ["Admitted", "Sent", "WaitingRoom"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +37,10 @@ class Sent:
         return self.one.request
 
 
+BLIND = frozenset({Reason.STALE_SIGNALS, Reason.NO_SIGNALS})
+"""Why a law holds that sees too little of the engine: nothing need be wrong there."""
 _ROUNDING_S = 1e-3
 """More than what arrival + time to live and now − arrival differ by in rounding."""
-
-
-@dataclass(slots=True)
-class _Kept:
-    """Laws that don't decide now, and the states that they come back to."""
-
-    admission: AdmissionLaw[Any]
-    admitting: Any
-    order: Any
 
 
 class WaitingRoom:
@@ -73,13 +52,10 @@ class WaitingRoom:
         ordering: OrderingLaw[Any],
         caps: Caps,
         draw: Callable[[], float],
+        version: str = "",
     ) -> None:
-        self.admission, self.ordering, self.caps = admission, ordering, caps
-        self.admitting = admission.start()
-        self.order = ordering.start()
-        self.version = ""
-        """Of the policy that decides."""
-        self._kept: dict[str, _Kept] = {}
+        self.laws = InForce(admission, ordering, version)
+        self.caps = caps
         self._draw = draw
         self._flows: dict[tuple[int, str], Flow] = {}
         """By band and tenant; none is empty."""
@@ -90,10 +66,10 @@ class WaitingRoom:
         """When the next time to live ends, by which caps; None: to be found."""
         self._leaving = Leaving()
         self._held_until = math.inf
+        self.held_blind: tuple[Request, Answer] | None = None
+        """Who was held at the last turn because the law sees too little of the engine, if any."""
         self._others: Backlog | None = None
         """Who waits, as long as no tenant comes or goes."""
-        self._before: tuple[Any, Any] = (self.admitting, self.order)
-        """Both laws' states before the last one was taken, for it may not go after all."""
 
     def __len__(self) -> int:
         return len(self._serials)
@@ -113,7 +89,7 @@ class WaitingRoom:
                 return [self._sent(one, Reason.QUEUE_FULL, now)]
             self._remove(newest)
             gone.append(self._sent(newest, Reason.DISPLACED, now))
-        self.order = self.ordering.arrived(self.order, one, self._backlog(), now)
+        self.laws.arrived(one, self._backlog(), now)
         self._place_for(one).add(one)
         return gone
 
@@ -143,7 +119,7 @@ class WaitingRoom:
         Where the engine has no room for one, nobody of its tier or below passes it, or what is
         large would wait for ever; where its tenant has no budget, other tenants pass.
         """
-        self._held_until = math.inf
+        self._held_until, self.held_blind = math.inf, None
         closed, broke = 3, set[str]()
         while True:
             flows = self._candidates(closed, broke)
@@ -151,13 +127,14 @@ class WaitingRoom:
             if lost is not None:
                 self._remove(lost)
                 return self._sent(lost, Reason.HOPELESS, now)
-            one = first_of(flows, self.ordering, self.order, now)
+            one = first_of(flows, self.laws.ordering, self.laws.order, now)
             if one is None:
                 return None
-            self._before = (self.admitting, self.order)
-            self.admitting, answer = self.admission.offer(self.admitting, one.request, seen, now)
+            answer = self.laws.offer(one.request, seen, now)
             if answer.action is Action.HOLD:
                 self._held_until = min(self._held_until, answer.until)
+                if answer.reason in BLIND:
+                    self.held_blind = one.request, answer
                 if answer.reason is Reason.TENANT_BUDGET:
                     broke.add(one.request.tenant)
                 else:
@@ -166,65 +143,41 @@ class WaitingRoom:
             self._remove(one)
             if answer.action is Action.SHED:
                 return self._sent(one, answer.reason, now, answer.retry_after_s)
-            self.order = self.ordering.left(self.order, one, self._backlog(), now)
             self._leaving.left(now)
-            return Admitted(one, answer.reservation, now, answer.reason, self.version)
+            return self.laws.sent(one, answer, self._backlog(), now)
 
     def back(self, went: Admitted, now: float) -> None:
         """The last that ``next`` took could not go after all: it waits again, where it was.
 
         It was never sent, so neither law is to have charged anybody for it.
         """
-        if went.version == self.version:
-            self.admitting, self.order = self._before
-        else:
-            self._freed(went, now, prefilled=False)
+        self.laws.back(went, now)
         self._leaving.stayed(now)
         self._place_for(went.one).add(went.one)
         self._ends = None
 
     def prefilled(self, went: Admitted, now: float) -> None:
         """Its first token has come."""
-        if went.version == self.version:
-            self.admitting = self.admission.prefilled(self.admitting, went.reservation, now)
-        elif (kept := self._kept.get(went.version)) is not None:
-            kept.admitting = kept.admission.prefilled(kept.admitting, went.reservation, now)
+        self.laws.prefilled(went, now)
 
     def ended(self, went: Admitted, over: Ended, now: float) -> None:
-        """It is over, however it went; both laws learn, if they are those that took it."""
-        if went.version != self.version:
-            self._freed(went, now, prefilled=over.prefilled)
-            return
-        self.admitting = self.admission.ended(self.admitting, over, now)
-        self.order = self.ordering.ended(self.order, went.one, over.output_tokens, now)
+        """It is over, however it went."""
+        self.laws.ended(went, over, now)
 
     def adopt(
         self, version: str, admission: AdmissionLaw[Any], ordering: OrderingLaw[Any], now: float
     ) -> None:
-        """Another policy decides from now on; whoever waits stays, and is told to its ordering.
-
-        What the former law has admitted goes on being reserved with that law alone. Laws that come
-        back go on from the states that they had.
-        """
-        if version == self.version:
+        """Another policy decides from now on; whoever waits stays, and is told to its laws."""
+        if version == self.laws.version:
             return
-        self._kept[self.version] = _Kept(self.admission, self.admitting, self.order)
-        kept = self._kept.pop(version, None)
-        self.version = version
-        self.admission, self.ordering = admission, ordering
-        self.admitting = admission.start() if kept is None else kept.admitting
-        self.order = ordering.start() if kept is None else kept.order
-        self._held_until = -math.inf
         here = [one for flow in self._flows.values() for one in flow]
         here.sort(key=lambda one: one.request.serial)
-        others = Backlog()
-        for one in here:
-            self.order = self.ordering.arrived(self.order, one, others, now)
-            others = others.plus(one)
+        self.laws.adopt(version, admission, ordering, here, now)
+        self._held_until = -math.inf
 
     def forget(self, *, but: frozenset[str]) -> None:
         """Drop the states of versions that no configuration names any more."""
-        self._kept = {name: kept for name, kept in self._kept.items() if name in but}
+        self.laws.forget(but=but)
 
     def ahead_of(self, serial: int) -> int:
         """How many that wait came before."""
@@ -245,14 +198,6 @@ class WaitingRoom:
             self._ends = self.caps, min(ends, default=math.inf)
         return self._ends[1]
 
-    def _freed(self, went: Admitted, now: float, *, prefilled: bool) -> None:
-        """Its reservation goes back to the law that made it, which learns nothing from it."""
-        over = _over(went, kind=OutcomeKind.CANCELLED, prefilled=prefilled)
-        if went.version == self.version:
-            self.admitting = self.admission.ended(self.admitting, over, now)
-        elif (kept := self._kept.get(went.version)) is not None:
-            kept.admitting = kept.admission.ended(kept.admitting, over, now)
-
     def _candidates(self, closed: int, broke: set[str]) -> list[Flow]:
         if closed > 2 and not broke:
             return list(self._flows.values())
@@ -264,7 +209,7 @@ class WaitingRoom:
 
     def _hopeless(self, flows: list[Flow], now: float) -> Waiting | None:
         for flow in flows:
-            lost = flow.hopeless(self.ordering, now)
+            lost = flow.hopeless(self.laws.ordering, now)
             if lost is not None:
                 return lost
         return None
@@ -312,7 +257,3 @@ class WaitingRoom:
         else:
             told = min(wait, self.caps.retry_after_cap_s / 1.5) * (1.0 + 0.5 * self._draw())
         return Sent(one, reason, told)
-
-
-def _over(went: Admitted, **how: Any) -> Ended:
-    return Ended(request=went.request, reservation=went.reservation, admitted_at=went.at, **how)

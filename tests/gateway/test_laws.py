@@ -216,7 +216,7 @@ def test_policies_with_and_without_ranks_take_over_from_each_other_and_lose_nobo
             await asyncio.gather(*calls)
         assert (lane.waiting, lane.limiter.in_flight) == (0, 0)
         lane.adopt(ranked)
-        return done, lane._queue.room.admitting.ledger.count
+        return done, lane._queue.room.laws.admitting.ledger.admitted
 
     done, reserved = run(main())
     assert sorted(done, key=int) == [str(n) for n in range(40)]

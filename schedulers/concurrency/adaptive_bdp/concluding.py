@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import NamedTuple
 
 from schedulers.adaptive import startup
@@ -39,16 +38,16 @@ def concluded(tuning: Tuning, state: AdaptiveState, look: Look) -> Conclusion:
             moved = baseline.moved(seen.pool, seen.pool_error)
             return Conclusion(course.trial.back, course.undone(), moved, Reason.UNDO)
         if verdict is Verdict.QUEUE:
-            course = replace(course, trial=None)
+            course = course._replace(trial=None)
         elif verdict is Verdict.OPEN and seen.congested and course.calm < 3:
-            waited = replace(course, calm=course.calm + 1)
+            waited = course._replace(calm=course.calm + 1)
             return Conclusion(limit, waited, baseline, Reason.PROBE)
     if state.cohort.peak < REACHED * int(limit):
         return Conclusion(limit, course, baseline, Reason.APP_LIMITED)
     if seen.congested:
         return _cut(tuning, state, course, look)
     if state.answers.pace.elasticity > tuning.pace_elasticity:
-        course = replace(course, startup=False)
+        course = course._replace(startup=False)
         return Conclusion(_paid(tuning, state), course, baseline, Reason.NO_GAIN)
     after, course, reason = _climb(tuning, state, course, seen)
     return Conclusion(after, course, baseline, reason)
@@ -76,10 +75,10 @@ def _cut(tuning: Tuning, state: AdaptiveState, course: Course, look: Look) -> Co
     limit, seen = state.limit, look.reading
     if limit <= tuning.min:
         if course.calm < 4:
-            waited = replace(course, calm=course.calm + 1)
+            waited = course._replace(calm=course.calm + 1)
             return Conclusion(limit, waited, seen.after, Reason.AT_MINIMUM)
         moved = seen.after.moved(seen.pool, seen.pool_error)
-        course = replace(course, calm=0, trial=None)
+        course = course._replace(calm=0, trial=None)
         return Conclusion(limit, course, moved, Reason.BASELINE_EXPIRED)
     after = limit * math.exp(seen.low - seen.depth) * 1.03
     if course.proven < 0.99 * limit:
@@ -88,6 +87,6 @@ def _cut(tuning: Tuning, state: AdaptiveState, course: Course, look: Look) -> Co
     trial = course.trial
     if trial is None and not look.overdue:
         trial = Trial(limit, seen.depth, seen.depth_error, course.startup)
-    baseline = replace(seen.after.afresh(), evidence=0.0)
+    baseline = seen.after.afresh()._replace(evidence=0.0)
     course = course.cut(limit, after, tuning.hold, trial)
     return Conclusion(after, course, baseline, Reason.RTT_INFLATED)

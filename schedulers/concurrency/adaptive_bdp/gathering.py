@@ -10,7 +10,6 @@ first token to end, as a constant: the least median of a cohort so far. A relati
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 from schedulers.adaptive import startup
 from schedulers.adaptive.longer import longer
@@ -31,7 +30,7 @@ def gathered(
     streamed = tuning.signal == "ttft" and (seen.ttft is not None or seen.told)
     state = _learned(tuning, state, seen, now, latency, streamed=streamed)
     if state.cohort.closed is None and _whole(tuning, state, state.cohort.size(granted), now):
-        state = replace(state, cohort=state.cohort.close(granted, now))
+        state = state._replace(cohort=state.cohort.close(granted, now))
     if streamed:
         state = _weighed(state, granted, now, _fewest(tuning, state))
     return state
@@ -110,11 +109,10 @@ def _weighed(state: AdaptiveState, granted: int, now: float, size: int) -> Adapt
         return state
     change = answers.rest - state.answers.rest
     if change == 0.0:
-        return replace(state, answers=answers)
-    return replace(
-        state,
+        return state._replace(answers=answers)
+    return state._replace(
         answers=answers,
-        cohort=replace(state.cohort, values=longer(state.cohort.values, change)),
+        cohort=state.cohort._replace(values=longer(state.cohort.values, change)),
         baseline=state.baseline.retold(change),
         course=state.course.retold(change),
     )

@@ -3,8 +3,6 @@ no longer counts."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from schedulers.adaptive.cohort import Cohort
 from schedulers.adaptive.pace import Pace
 from schedulers.concurrency.adaptive_bdp.concluding import Conclusion
@@ -17,16 +15,15 @@ from schedulers.decision import Reason
 def refused(tuning: Tuning, state: AdaptiveState, seen: Observation, now: float) -> AdaptiveState:
     """The engine has too much: one cut for all requests sent before it."""
     after = max(float(tuning.min), min(0.85 * state.limit, 0.9 * seen.in_flight))
-    return replace(
-        state,
+    return state._replace(
         limit=after,
         cohort=Cohort(state.granted(seen) + 1, now),
         course=state.course.cut(state.limit, after, tuning.hold, None),
-        baseline=replace(state.baseline.afresh(), evidence=0.0),
+        baseline=state.baseline.afresh()._replace(evidence=0.0),
         last_at=now,
         ended=state.ended + 1,
         cut_at=now,
-        answers=replace(state.answers, pace=state.answers.pace.afresh(now)),
+        answers=state.answers._replace(pace=state.answers.pace.afresh(now)),
     )
 
 
@@ -34,14 +31,13 @@ def resumed(tuning: Tuning, state: AdaptiveState, seen: Observation, now: float)
     """After a pause the world may have changed: back to what was proven."""
     after = min(state.limit, max(state.course.proven, float(tuning.min)))
     cohort = Cohort(state.granted(seen) + 1, now)
-    return replace(
-        state,
+    return state._replace(
         limit=after,
         cohort=cohort,
         baseline=state.baseline.afresh(),
         last_at=now,
         ended=state.ended + (seen.kind is OutcomeKind.OK),
-        answers=replace(state.answers, cohort=cohort, pace=Pace(since=now, shown=after)),
+        answers=state.answers._replace(cohort=cohort, pace=Pace(since=now, shown=after)),
     )
 
 
@@ -63,9 +59,8 @@ def moved(
         first += min(seen.waiting, int(after) - int(state.limit))
     answers = state.answers
     if after != state.limit:
-        answers = replace(answers, pace=answers.pace.afresh(now))
-    return replace(
-        state,
+        answers = answers._replace(pace=answers.pace.afresh(now))
+    return state._replace(
         limit=after,
         cohort=Cohort(first, now),
         course=course,

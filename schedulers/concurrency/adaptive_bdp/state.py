@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from schedulers.adaptive.answers import Answers
 from schedulers.adaptive.baseline import Baseline, Sense
@@ -15,19 +15,18 @@ IDLE_TRIPS = 20.0
 """So many round trips without an answer are a pause, after which only what was proven holds."""
 
 
-@dataclass(frozen=True, slots=True)
-class AdaptiveState:
+class AdaptiveState(NamedTuple):
     """``rtt`` is the smoothed latency in seconds, ``ended`` how many observations were counted."""
 
     limit: float
     cohort: Cohort
     course: Course
-    baseline: Baseline = field(default_factory=Baseline)
+    baseline: Baseline = Baseline()
     rtt: float | None = None
     last_at: float | None = None
     ended: int = 0
     cut_at: float | None = None
-    answers: Answers = field(default_factory=lambda: Answers(Cohort(1, 0.0)))
+    answers: Answers = Answers(Cohort(1, 0.0))
     """Of streamed ones only."""
     live: bool = False
     """First tokens are told when they come, not when their answer ends."""
@@ -55,6 +54,6 @@ class AdaptiveState:
         """A request ended that tells nothing: a member is missing, unless its first token is known
         already."""
         cohort = self.cohort if seen.told else self.cohort.without(seen)
-        return replace(
-            self, cohort=cohort, ended=self.ended + 1, answers=self.answers.without(seen)
+        return self._replace(
+            cohort=cohort, ended=self.ended + 1, answers=self.answers.without(seen)
         )

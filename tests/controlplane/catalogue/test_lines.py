@@ -180,7 +180,7 @@ def test_the_form_adds_a_law_at_one_point_and_takes_it_from_another(
     assert sorted(spec) == ["admission", "retry"]
     assert spec["admission"] == {
         "law": "saturation", "queue_depth": 9.0, "kv_threshold": 0.8, "normal_ceiling": 0.9,
-        "batch_ceiling": 0.75,
+        "batch_ceiling": 0.75, "blind_in_flight": 100,
     }  # fmt: skip
     assert spec["retry"]["max_attempts"] == 6, "a law that was not shown yet has its defaults"
 

@@ -80,6 +80,7 @@ def test_the_api_takes_a_profile_in_the_place_of_an_endpoint(call: Callable[...,
         ({"model": "none-like-it"}, "model"),
         ({"shadow": "steady"}, "shadow"),
         ({"workers": 2}, "workers"),
+        ({"machines": 2}, "machines"),
         ({"duration_s": 80_000}, "duration_s"),
     ],
 )

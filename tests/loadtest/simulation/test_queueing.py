@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from documents.parse import build
 from loadtest.simulation.queueing import Queueing
+from schedulers.admission.base import admit
 from schedulers.admission.base import laws as admissions
-from schedulers.ordering.base import Waiting, laws
+from schedulers.ordering.base import Backlog, Waiting, laws
 from schedulers.ordering.hrrn import Hrrn
 from schedulers.ordering.sjf import Sjf
 from schedulers.ordering.slack_density import SlackDensity
@@ -85,11 +86,11 @@ def test_the_line_is_in_the_order_that_ranking_all_gives(
         first = int(line.first(now))
         assert (
             waiting[first]
-            is waiting[anew(law, room.order, [*waiting.values()], now).request.serial]
+            is waiting[anew(law, room.laws.order, [*waiting.values()], now).request.serial]
         )
         gone = waiting.pop(first)
         line.left(str(first))
-        room.order = law.left(room.order, gone, room._backlog(), now)
+        room.laws.sent(gone, admit(), Backlog.of([*waiting.values()]), now)
         if again:
             comes(first, emitted)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -68,7 +67,7 @@ def test_bimodal_work_whose_small_cohorts_flip_is_no_queue() -> None:
         reading = read(base, ordered, sense())
         found += reading.congested
         base = reading.after.ended(sense()) if i % 4 == 0 else reading.after
-        base = replace(base, evidence=0.0) if reading.congested else base
+        base = base._replace(evidence=0.0) if reading.congested else base
     assert found <= 6
 
 

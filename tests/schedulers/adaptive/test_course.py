@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import pytest
 
@@ -65,7 +64,7 @@ def test_start_up_multiplies_and_ends_when_precise_medians_show_a_little_queue()
 
 
 def test_what_a_cut_took_too_much_comes_back_fast_and_the_rest_waits_for_the_hold() -> None:
-    course = replace(Course(40.0, startup=False), resume=40.0, ceiling=60.0, hold=2)
+    course = Course(40.0, startup=False)._replace(resume=40.0, ceiling=60.0, hold=2)
     assert climb(30.0, course, reading(0.0), TOLERANCE, 1.25)[0] == pytest.approx(32.4)
     after, course, reason = climb(40.0, course, reading(0.0), TOLERANCE, 1.25)
     assert (after, course.hold, reason) == (40.0, 1, Reason.STEADY)
@@ -80,7 +79,7 @@ def test_steps_grow_in_a_streak_but_not_just_below_the_ceiling_nor_in_noise() ->
     assert steps[0] == 1.0
     assert steps == sorted(steps)
     assert steps[-1] == pytest.approx(0.08 * limit)
-    near = replace(course, ceiling=45.0)
+    near = course._replace(ceiling=45.0)
     assert near.step(limit, 0.02)[1].streak == 0
     assert course.step(limit, 0.2)[1].streak == 0
     assert near.step(46.0, 0.02)[1].streak == course.streak + 1

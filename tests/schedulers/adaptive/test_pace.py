@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import pytest
 
@@ -17,7 +16,7 @@ def after(*cohorts: tuple[int, float]) -> Pace:
     for peak, seconds in cohorts:
         for _ in range(10):
             pace = pace.seen(peak, 100 * seconds, 101, 1e3)
-        pace = replace(pace.ended(1e3), since=0.0)
+        pace = pace.ended(1e3)._replace(since=0.0)
     return pace
 
 

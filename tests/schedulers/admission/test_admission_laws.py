@@ -83,6 +83,30 @@ def test_a_burst_between_two_readings_counts_as_waiting() -> None:
     assert taken == 5
 
 
+def test_of_an_engine_that_tells_nothing_saturation_is_what_is_in_flight_and_said_so() -> None:
+    it = law("saturation", blind_in_flight=10)
+    state, taken = it.start(), []
+    for serial in range(1, 13):
+        state, answer = it.offer(state, a_request(serial, tier="vip"), None, 0.0)
+        taken.append(answer)
+    assert [answer.action for answer in taken] == [Action.ADMIT] * 10 + [Action.HOLD] * 2
+    assert {answer.reason for answer in taken} == {Reason.NO_SIGNALS}
+    state = it.ended(state, ended(a_request(), taken[0]), 1.0)
+    assert it.offer(state, a_request(13, tier="batch"), None, 1.0)[1].action is Action.HOLD
+    assert it.offer(state, a_request(13, tier="vip"), None, 1.0)[1].action is Action.ADMIT
+
+
+def test_of_an_engine_that_has_gone_silent_one_at_a_time_is_taken_and_told_why() -> None:
+    it, old = law("saturation"), idle(0.0)
+    state, first = it.offer(it.start(), a_request(tier="batch"), old, 100.0)
+    state, second = it.offer(state, a_request(2, tier="vip"), old, 100.0)
+    assert (first.action, second.action) == (Action.ADMIT, Action.HOLD)
+    assert first.reason is second.reason is Reason.STALE_SIGNALS
+    assert second.until == 101.0
+    state = it.ended(state, ended(a_request(), first), 100.5)
+    assert it.offer(state, a_request(2, tier="vip"), old, 100.5)[1].action is Action.ADMIT
+
+
 def test_a_breaker_opens_on_failures_probes_and_closes_on_successes() -> None:
     it = law("circuit_breaker", least=4, probes=2)
     state = it.start()

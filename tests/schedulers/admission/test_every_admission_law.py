@@ -21,6 +21,11 @@ from tests.schedulers.request_cases import a_request, idle, requests, signals
 
 Law = AdmissionLaw[Any]
 every_law = pytest.mark.parametrize("cls", laws.all().values(), ids=lambda cls: cls.name)
+RESERVING = [
+    cls
+    for cls in laws.all().values()
+    if cls().reserve(cls().start(), a_request(1), prefilled=False, now=1.0) is not None
+]
 few = settings(max_examples=25, deadline=None)
 steps = st.lists(
     st.tuples(
@@ -108,6 +113,37 @@ def test_what_was_admitted_and_is_over_leaves_room_as_before(cls: type[Law]) -> 
         if ended.prefilled:
             state = law.prefilled(state, answer.reservation, now)
         state = law.ended(state, ended, now + 1.0)
+
+
+@pytest.mark.parametrize("cls", RESERVING, ids=lambda cls: cls.name)
+@pytest.mark.parametrize("prefilled", [False, True])
+def test_what_another_law_let_in_leaves_nothing_behind_when_it_is_over(
+    cls: type[Law], prefilled: bool
+) -> None:
+    law: Any = cls()
+    state, request = law.start(), a_request(1)
+    counted, reservation = law.reserve(state, request, prefilled=prefilled, now=1.0)
+    assert counted != state
+    assert not (prefilled and reservation.prefill)
+    over = Ended(
+        request=request,
+        reservation=reservation,
+        admitted_at=0.5,
+        kind=OutcomeKind.CANCELLED,
+        prefilled=prefilled,
+    )
+    assert law.ended(counted, over, 2.0) == state
+
+
+@pytest.mark.parametrize("name", ["kv_reserve", "three_budgets"])
+def test_a_law_that_takes_over_lets_no_more_in_than_beside_what_is_there(name: str) -> None:
+    law: Any = laws.get(name)()
+    reading = idle(0.0, kv_tokens=4000)
+    own, _ = law.offer(law.start(), a_request(1), reading, 0.0)
+    taken, _ = law.reserve(law.start(), a_request(1), prefilled=False, now=0.0)
+    for state in (own, taken):
+        _, answer = law.offer(state, a_request(2, prompt_tokens=3000), reading, 0.0)
+        assert answer.action is Action.HOLD
 
 
 @pytest.mark.parametrize("name", ["watermark", "saturation", "kv_reserve"])

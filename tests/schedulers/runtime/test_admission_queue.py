@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -12,11 +13,12 @@ from hypothesis import strategies as st
 from schedulers.admission.base import laws as admission
 from schedulers.concurrency.base import OutcomeKind
 from schedulers.concurrency.base import laws as concurrency
-from schedulers.decision import Reason
+from schedulers.decision import Decision, Reason
 from schedulers.ordering.base import laws as ordering
 from schedulers.request import Request
 from schedulers.runtime.admission import AdmissionQueue, Laws, Shed
 from schedulers.runtime.caps import Caps
+from schedulers.runtime.deciding import Deciding
 from schedulers.runtime.limiter import Limiter
 from simulator import virtual_time
 from tests.schedulers.request_cases import a_request, idle
@@ -134,9 +136,9 @@ def test_cancelled_at_any_await_nothing_leaks_and_everybody_is_answered(
         assert all(seconds >= 0.05 for seconds in told)
         assert (queue.waiting, limiter.in_flight, limiter.waiting) == (0, 0, 0)
         assert queue._waiters == {}
-        ledger = getattr(queue.room.admitting, "ledger", None)
+        ledger = getattr(queue.room.laws.admitting, "ledger", None)
         if ledger is not None:
-            assert (ledger.count, ledger.tokens, ledger.prefill) == (0, 0.0, 0.0)
+            assert (ledger.admitted, ledger.tokens, ledger.prefill) == (0, 0.0, 0.0)
         if take == "token_bucket":
             await asyncio.sleep(1000.0)
             ticket = await queue.acquire(a_request(prompt_tokens=1))
@@ -196,7 +198,7 @@ def test_nothing_rings_while_the_limiter_is_full_and_somebody_is_held() -> None:
 
 
 def test_another_policys_laws_take_over_with_everybody_where_they_are() -> None:
-    """What the first law reserved goes back to it alone, so that it comes back with no debt."""
+    """What a law reserved goes back to it, and what is in flight counts for whoever decides."""
 
     async def main() -> None:
         kv_reserve = admission.get("kv_reserve")
@@ -210,18 +212,48 @@ def test_another_policys_laws_take_over_with_everybody_where_they_are() -> None:
         waiting = [asyncio.ensure_future(queue.acquire(a_request())) for _ in range(3)]
         await asyncio.sleep(0)
         queue.adopt(second)
-        assert (queue.waiting, queue.room.admitting.ledger.count) == (3, 0)
+        assert (queue.waiting, queue.room.laws.admitting.ledger.admitted) == (3, 2), "of the first"
         queue.first_token(running[0])
         for ticket in running:
             queue.release(ticket, output_tokens=50)
         tickets = [await waiting[0], await waiting[1]]
-        assert queue.room.admitting.ledger.count == 2
+        assert queue.room.laws.admitting.ledger.admitted == 2
         queue.adopt(first)
-        assert queue.room.admitting.ledger.count == 0
-        assert queue.room.admitting.ledger.lengths == {}, "it learned from none of them"
+        assert queue.room.laws.admitting.ledger.admitted == 2, "of the second, none of its own"
+        assert queue.room.laws.admitting.ledger.lengths == {}, "it learned from none of them"
         for ticket in tickets:
             queue.release(ticket)
         queue.release(await waiting[2])
         assert (queue.waiting, queue.in_flight) == (0, 0)
+        for laws in (second, first):
+            queue.adopt(laws)
+            ledger = queue.room.laws.admitting.ledger
+            assert (ledger.admitted, ledger.tokens, ledger.prefill) == (0, 0.0, 0.0)
 
     virtual_time.run(main())
+
+
+def test_who_is_held_for_want_of_signals_is_served_in_time_and_the_trace_says_why() -> None:
+    async def main() -> tuple[list[str], list[Decision]]:
+        clock = asyncio.get_running_loop().time
+        lines: list[Decision] = []
+        queue = AdmissionQueue(
+            Laws(admission=admission.get("saturation")(), ordering=ordering.get("fcfs")()),
+            None,
+            clock=clock,
+            draw=lambda: 0.5,
+            signals=lambda: idle(-100.0),
+            said=Deciding(lambda: 0.0, lines.append),
+        )
+        done: list[str] = []
+        calls = [use(queue, a_request(tenant=str(n)), 2.0, done) for n in range(5)]
+        await asyncio.gather(*calls)
+        return done, lines
+
+    done, lines = virtual_time.run(main())
+    assert len(done) == 5
+    assert "expired" not in done
+    assert {line.reason for line in lines} == {Reason.STALE_SIGNALS}
+    held = [line.at for line in lines if line.after == 0.0]
+    assert len(held) >= 4
+    assert max(later - sooner for sooner, later in pairwise(held)) <= 2.0

@@ -8,6 +8,7 @@ import pytest
 
 from schedulers.admission.base import Ended
 from schedulers.admission.base import laws as admission
+from schedulers.concurrency.base import OutcomeKind
 from schedulers.decision import Reason
 from schedulers.ordering.base import Backlog, Waiting
 from schedulers.ordering.base import laws as ordering
@@ -150,11 +151,11 @@ def test_what_could_not_go_after_all_was_charged_to_nobody(take: str, order: str
     seen = idle(0.0, kv_tokens=20_000)
     for serial, tenant in ((1, "a"), (2, "b")):
         it.join(wait(serial, tenant=tenant), 0.0)
-    before = (it.admitting, it.order)
+    before = (it.laws.admitting, it.laws.order)
     first = it.next(seen, 0.0)
     assert isinstance(first, Admitted)
     it.back(first, 0.0)
-    assert (it.admitting, it.order) == before
+    assert (it.laws.admitting, it.laws.order) == before
     again = it.next(seen, 0.0)
     assert isinstance(again, Admitted)
     assert again.request.serial == first.request.serial
@@ -207,7 +208,7 @@ def test_a_law_that_takes_over_hears_of_each_that_waits_and_of_those_before_it(o
     every = [wait(n, tenant=f"t{n % 3}", tier=("vip", "batch")[n % 2]) for n in range(1, 9)]
     for one in every:
         it.join(one, 0.0)
-    it.adopt("next", it.admission, Listening(), 0.0)
+    it.adopt("next", it.laws.admission, Listening(), 0.0)
     assert heard == [(n, Backlog.of(every[: n - 1])) for n in range(1, 9)]
     assert len({id(others) for _, others in heard}) < len(heard), "made anew only where it changes"
 
@@ -224,3 +225,28 @@ def test_a_laws_own_time_to_come_back_is_capped_too() -> None:
         sent = it.next(None, 0.0)
         assert isinstance(sent, Sent)
         assert 20.0 <= sent.retry_after_s <= 30.0
+
+
+@pytest.mark.parametrize("order", ["vtc", "las"])
+def test_a_law_that_comes_back_has_refunded_what_was_refused_while_another_decided(
+    order: str,
+) -> None:
+    it = room(order=order)
+    own, law = it.laws.admission, it.laws.ordering
+    it.join(wait(1, tenant="a"), 0.0)
+    went = it.next(None, 0.0)
+    assert isinstance(went, Admitted)
+    charged = it.laws.order
+    it.adopt("next", own, law, 0.0)
+    over = Ended(
+        request=went.request,
+        reservation=went.reservation,
+        admitted_at=0.0,
+        kind=OutcomeKind.REJECTED,
+        prefilled=False,
+    )
+    it.ended(went, over, 0.0)
+    it.adopt("", own, law, 0.0)
+    probe = wait(2, tenant="a")
+    assert law.rank(charged, probe, 0.0) > law.rank(it.laws.order, probe, 0.0)
+    assert law.rank(it.laws.order, probe, 0.0) == law.rank(law.start(), probe, 0.0)
