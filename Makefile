@@ -26,10 +26,7 @@ else
 UP_ENV := $(ENV_server)
 endif
 
-# With PYTEST_ARGS one of the three passes may have nothing to run, which pytest calls 5.
-NOTHING_ASKED := [ $$? -eq 5 -a -n "$(PYTEST_ARGS)" ]
-
-.PHONY: help up test check lint types contracts pytest format lock schema clean
+.PHONY: help up test check lint types contracts format lock schema clean
 
 help:
 	@echo "make up      install, start everything on this machine, open on a running load test"
@@ -42,7 +39,9 @@ help:
 up: $(UP_ENV)
 	@exec $(BIN)/python -m headway up --port $(PORT) --bind $(BIND) --data-dir $(DATA) --engine $(ENGINE) $(if $(filter no,$(TRAFFIC)),--no-traffic)
 
-test: check pytest
+# Tests that wait, and beside them all that asks no clock: tests/passes.py says how.
+test: $(ENV_dev)
+	@$(BIN)/python -m tests.passes $(PYTEST_ARGS)
 
 check: lint types contracts
 
@@ -55,13 +54,6 @@ types: $(ENV_dev)
 
 contracts: $(ENV_dev)
 	$(BIN)/lint-imports
-
-# Arithmetic and rows, one process a core; then what sends load and mostly waits, two at a time;
-# then whole set-ups, with nothing beside them.
-pytest: $(ENV_dev)
-	$(BIN)/pytest -m "not alone and not realtime" -n 2 --dist loadgroup $(PYTEST_ARGS) || $(NOTHING_ASKED)
-	$(BIN)/pytest -m realtime -n 2 --dist loadgroup $(PYTEST_ARGS) || $(NOTHING_ASKED)
-	$(BIN)/pytest -m alone $(PYTEST_ARGS) || $(NOTHING_ASKED)
 
 format: $(ENV_dev)
 	$(BIN)/ruff format .

@@ -2,12 +2,13 @@
 
     python -m benchmarks.equal_arms --engine simulated --engine llamacpp --repeats 20
 
-Each repeat is one ``headway ab`` in a process of its own, with the next seed, over real HTTP to two
-fresh engines: two simulated ones, or two llama.cpp servers with a small model (needs
-``pip install 'headway[llamacpp]'``). ``harm`` is wrong by design and ``pass`` is right; a plan as
-short as these mostly can't tell. The bound is Clopper and Pearson's, one-sided 95 %: that many
-false harms in a hundred are not excluded. An invalid repeat says nothing of either, and is counted
-apart. The exit code is 1 where harm is surely called more often than the bar, or nothing was told.
+Each repeat is one ``headway ab`` in a process of its own, with the next seed, over real HTTP: to
+two fresh simulated engines, or in turns to one llama.cpp server with a small model, which takes
+every core it finds (needs ``pip install 'headway[llamacpp]'``). ``harm`` is wrong by design and
+``pass`` is right; a plan as short as these mostly can't tell. The bound is Clopper and Pearson's,
+one-sided 95 %: that many false harms in a hundred are not excluded. An invalid repeat says nothing
+of either, and is counted apart. The exit code is 1 where harm is surely called more often than the
+bar, or nothing was told.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class Engine:
 
 
 ENGINES = {
-    "simulated": Engine("simulated", 8.0, 64, 16, (("ttft_ms", 120.0),)),
+    "simulated": Engine("simulated", 8.0, 64, 16, (("ttft_ms", 45.0),)),
     "llamacpp": Engine("llamacpp", 1.0, 16, 6, (("e2e_ms", 700.0),)),
 }
 
@@ -143,8 +144,8 @@ def _once(engine: Engine, args: argparse.Namespace, seed: int, out: Path) -> str
         if engine.name == "simulated":
             words += ["--where", "engines"]
         else:
-            for _ in range(2):
-                words += ["--endpoint", stack.enter_context(_llamacpp(out))]
+            server = stack.enter_context(_llamacpp(out))
+            words += ["--where", "switchback", "--endpoint", server]
         ended = subprocess.run(
             [sys.executable, "-m", "headway", "ab", *words],
             capture_output=True, text=True, check=False,

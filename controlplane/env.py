@@ -182,7 +182,8 @@ VARIABLES = (
         "REDIS_URL",
         url("redis", "rediss", "unix", "memory"),
         "redis://127.0.0.1:6379/0",
-        "Redis or Valkey for the task queue and live frames; unix:///path too.",
+        "Redis or Valkey for the task queue, live frames and runs by several machines; "
+        "unix:///path too.",
         default="redis://127.0.0.1:6379/0",
     ),
     Variable(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from celery.utils.nodenames import worker_direct
 from django.db import transaction
 
 from controlplane.celery import app
@@ -18,3 +19,17 @@ def enqueue(task: str, *args: int | str) -> None:
         app.send_task(task, args=args)
 
     transaction.on_commit(send, robust=True)
+
+
+def hand(task: str, *args: int | str, node: str, within: float) -> None:
+    """Send the task to one worker, now; within so many seconds it takes it, or not at all.
+
+    OperationalError of kombu where the broker does not take it.
+    """
+    app.send_task(task, args=args, queue=worker_direct(node), expires=within)
+
+
+def answering(within: float) -> list[str]:
+    """The names of the workers that answer within so many seconds."""
+    answers = app.control.ping(timeout=within)
+    return [name for answer in answers for name in answer]

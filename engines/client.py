@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from engines.answer import Answer
 from engines.headers import excerpt, retry_after
 from engines.openai import PATHS, body
 from engines.outcomes import outcome_of
-from engines.reading import ERROR_LIMIT, OnAnswer, OnTokens, Reading
+from engines.reading import ERROR_LIMIT, OnAnswer, Reading
 from engines.request import CompletionRequest, Timeouts
 from engines.signals.base import adapter
 from engines.target import Target
@@ -20,6 +20,7 @@ from measurement.outcome import Outcome
 __all__ = ["Answer", "EngineClient"]
 
 OnSent = Callable[[float], None]
+OnTokens = Callable[[Sequence[float], Sequence[int]], None]
 
 
 class EngineClient:
@@ -61,8 +62,9 @@ class EngineClient:
         """Ask, and say what came of it; a failed request is an answer too.
 
         Cancelling closes the connection at once. ``on_sent(at)`` is called when the first byte is
-        handed to the socket, ``on_tokens(at, n)`` for each chunk with tokens as it arrives,
-        ``on_answer(at)`` when the first one of the answer itself did.
+        handed to the socket, ``on_tokens(ats, counts)`` with the times of chunks and the tokens in
+        each: for the first one at once, for others as they are parsed, several at a time.
+        ``on_answer(at)`` is called when the first one of the answer itself came.
         """
         http = HttpRequest(
             "POST",
@@ -72,7 +74,7 @@ class EngineClient:
         )
         call = _Call(on_sent, on_tokens, on_answer)
         limit = min(timeouts.connect, timeouts.total)
-        exchange = Exchange(http, call, self._clock, connect_within=limit)
+        exchange = Exchange(http, call, self._clock, connect_within=limit, patient=call)
         call.watch = Watch(exchange, call, timeouts, stream=request.stream)
         try:
             ending = await self._transport.exchange(exchange)
@@ -85,6 +87,8 @@ class EngineClient:
     def _answer(self, call: _Call, ending: Ending) -> Answer:
         reading = call.reading
         outcome, why = outcome_of(call.status, call.headers, reading, ending)
+        if reading.whole_tokens and call.on_tokens is not None:
+            call.on_tokens((ending.at,), (reading.whole_tokens,))
         prompt, output, source = reading.counts()
         streamed = reading.streamed and reading.chunks > 0
         return Answer(
@@ -110,7 +114,16 @@ class EngineClient:
 class _Call:
     """One call under way: the sink of its bytes and the progress that its watch looks at."""
 
-    __slots__ = ("_on_sent", "headers", "reading", "sent_at", "status", "watch")
+    __slots__ = (
+        "_on_sent",
+        "_told",
+        "headers",
+        "on_tokens",
+        "reading",
+        "sent_at",
+        "status",
+        "watch",
+    )
 
     watch: Watch
 
@@ -121,7 +134,9 @@ class _Call:
         on_answer: OnAnswer | None,
     ) -> None:
         self._on_sent = on_sent
-        self.reading = Reading(on_tokens, on_answer)
+        self.on_tokens = on_tokens
+        self._told = 0
+        self.reading = Reading(on_answer=on_answer)
         self.sent_at: float | None = None
         self.status: int | None = None
         self.headers: Mapping[str, str] = {}
@@ -143,7 +158,7 @@ class _Call:
             self.sent_at = at
             if self._on_sent is not None:
                 self._on_sent(at)
-        self.watch.phase()
+        self.watch.sent()
 
     def on_head(self, status: int, headers: Mapping[str, str]) -> None:
         self.status = status
@@ -154,7 +169,28 @@ class _Call:
         if self.status is not None and not 200 <= self.status < 300:
             reading.text += data[: ERROR_LIMIT - len(reading.text)]
             return
-        began, over = reading.first_token_at, reading.over_at
+        over = reading.over_at
         reading.body(at, data)
-        if reading.first_token_at is not began or reading.over_at is not over:
-            self.watch.phase()
+        self._tell()
+        if reading.over_at is not over:
+            self.watch.over()
+
+    @property
+    def waits(self) -> bool:
+        """Once the first token is there: the laws and a time-out wait for that one."""
+        return self.reading.first_token_at is not None
+
+    def on_bodies(self, ats: Sequence[float], pieces: Sequence[bytes]) -> None:
+        reading = self.reading
+        over = reading.over_at
+        reading.bodies(ats, pieces)
+        self._tell()
+        if reading.over_at is not over:
+            self.watch.over()
+
+    def _tell(self) -> None:
+        """Of the chunks that were not told yet."""
+        told, times = self._told, self.reading.token_times
+        if len(times) > told and self.on_tokens is not None:
+            self._told = len(times)
+            self.on_tokens(times[told:], self.reading.chunk_tokens[told:])

@@ -49,7 +49,8 @@ async def fetch(
     Any status is a page. ``within`` seconds cover everything from the name to the last byte.
     """
     try:
-        await asyncio.wait_for(transport.prepare(request.url), within)
+        async with asyncio.timeout(within):
+            await transport.prepare(request.url)
     except TimeoutError:
         raise GetFailed(Outcome.TIMEOUT_CONNECT, f"no address within {within:g} s") from None
     page = _Collector(limit)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
+from itertools import accumulate, pairwise
 
+from engines import alike
 from engines.openai import ANSWER, DONE, Chunk, NotJson, Usage, decode
 from engines.sse import SseError, SseParser
 from measurement.outcome import Outcome, TokenSource
@@ -17,6 +20,8 @@ OnTokens = Callable[[float, int], None]
 OnAnswer = Callable[[float], None]
 
 _BOM = b"\xef\xbb\xbf"
+_TRIES = 8
+"""Times in a row that no run is found before a stream is taken to have none."""
 
 
 class Reading:
@@ -27,10 +32,10 @@ class Reading:
     """
 
     __slots__ = (
-        "_counted", "_on_answer", "_on_tokens", "_parser", "_say_tokens", "chunks", "continuous",
-        "done", "event_at", "events", "failure", "final", "finish_reason", "first_answer_at",
-        "first_chunk_tokens", "first_token_at", "gap_tokens", "gaps", "last_token_at", "over_at",
-        "so_far", "text", "why",
+        "_counted", "_on_answer", "_on_tokens", "_parser", "_tries", "chunk_tokens", "chunks",
+        "continuous", "done", "event_at", "events", "failure", "final", "finish_reason",
+        "first_answer_at", "first_chunk_tokens", "first_token_at", "last_token_at", "over_at",
+        "so_far", "text", "token_times", "whole_tokens", "why",
     )  # fmt: skip
 
     def __init__(
@@ -40,6 +45,7 @@ class Reading:
         self._on_answer = on_answer
         self._parser: SseParser | None = None
         self._counted = 0
+        self._tries = _TRIES
         self.text = bytearray()
         """The body, where it is no event stream."""
         self.events = 0
@@ -51,8 +57,12 @@ class Reading:
         """When the answer said that it is over: [DONE], or a failure."""
         self.done = False
         self.chunks = 0
-        self.gaps: list[float] = []
-        self.gap_tokens: list[int] = []
+        self.token_times: list[float] = []
+        """When each chunk with text came."""
+        self.chunk_tokens: list[int] = []
+        """How many tokens each of them brought."""
+        self.whole_tokens = 0
+        """Those of an answer that came in one piece."""
         self.first_chunk_tokens: int | None = None
         self.continuous = False
         """Every token-carrying chunk so far said the count of tokens."""
@@ -66,6 +76,16 @@ class Reading:
     def streamed(self) -> bool:
         """Whether an event stream came."""
         return self._parser is not None
+
+    @property
+    def gaps(self) -> list[float]:
+        """Seconds between one chunk with text and the next."""
+        return [later - one for one, later in pairwise(self.token_times)]
+
+    @property
+    def gap_tokens(self) -> list[int]:
+        """Tokens of each chunk behind the first."""
+        return self.chunk_tokens[1:]
 
     def body(self, at: float, data: bytes) -> None:
         """Take body bytes of a 200."""
@@ -86,6 +106,46 @@ class Reading:
             return
         for event in events:
             self._event(at, event.data, event.type)
+
+    def bodies(self, ats: Sequence[float], pieces: Sequence[bytes]) -> None:
+        """Take several pieces: as ``body`` takes each, for less where events are alike."""
+        parser, text = self._parser, b"".join(pieces)
+        if parser is None or b"\r" in text:
+            for at, piece in zip(ats, pieces, strict=True):
+                self.body(at, piece)
+            return
+        ends = list(accumulate(map(len, pieces)))
+        place = turn = 0
+        while turn < len(pieces):
+            run = None
+            if self._tries and parser.between and turn + 1 < len(pieces):
+                run = alike.run_at(text, place)
+                self._tries = self._tries - 1 if run is None else _TRIES
+            if run is None:
+                self.body(ats[turn], text[place : ends[turn]])
+                place = ends[turn]
+                turn += 1
+                continue
+            place, chunks = run.first_end, self.chunks
+            self._event(ats[bisect_left(ends, place)], run.data, "message")
+            if self.chunks > chunks:
+                self._alike(alike.arrivals(text, run, ats, ends, pieces))
+                place = run.end
+            turn = bisect_right(ends, place)
+
+    def _alike(self, ats: Sequence[float]) -> None:
+        """Chunks like the last one but for their text. What else it said, they say again: that
+        changes nothing, and no count has grown, so each is one token."""
+        count = len(ats)
+        self.token_times += ats
+        self.chunk_tokens += [1] * count
+        self.chunks += count
+        self.events += count
+        self._counted += count
+        self.event_at = self.last_token_at = ats[-1]
+        if self._on_tokens is not None:
+            for at in ats:
+                self._on_tokens(at, 1)
 
     def fail(self, at: float, outcome: Outcome, why: bytes) -> None:
         """The first failure that the answer itself shows; nothing after it counts."""
@@ -140,9 +200,8 @@ class Reading:
         if self.last_token_at is None:
             self.first_token_at = at
             self.first_chunk_tokens = n
-        else:
-            self.gaps.append(at - self.last_token_at)
-            self.gap_tokens.append(n)
+        self.token_times.append(at)
+        self.chunk_tokens.append(n)
         self.last_token_at = at
         self.chunks += 1
         if self._on_tokens is not None:
@@ -173,8 +232,9 @@ class Reading:
         usage = _sane(answer.usage or (timings.as_usage() if timings else None))
         if usage:
             self.final = usage
-            if self._on_tokens is not None and usage.completion_tokens:
-                self._on_tokens(at, usage.completion_tokens)
+            self.whole_tokens = usage.completion_tokens or 0
+            if self._on_tokens is not None and self.whole_tokens:
+                self._on_tokens(at, self.whole_tokens)
 
 
 def _sane(usage: Usage | None) -> Usage | None:

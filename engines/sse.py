@@ -51,10 +51,17 @@ class SseParser:
         self.last_id = ""
         self.retry: int | None = None
 
+    @property
+    def between(self) -> bool:
+        """Whether the next byte begins an event of its own, and nothing is left of those before."""
+        return self._between and not self._at_start
+
     def feed(self, chunk: bytes) -> list[Event]:
         """The events that these bytes complete."""
         events: list[Event] = []
-        whole = self._between and not self._at_start and len(chunk) <= self._limit
+        if self._at_start and not self._line and chunk and chunk[0] != _BOM[0]:
+            self._at_start = False
+        whole = self.between and len(chunk) <= self._limit
         if whole and b"\r" not in chunk:
             self._feed_blocks(chunk, events)
         elif chunk:

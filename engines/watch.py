@@ -1,7 +1,9 @@
 """The watch over one call: four time-outs on one timer, at no cost per chunk.
 
-The timer is set when the call's phase changes; in between it is only looked at when it fires,
-and set again when something has come since.
+The timer is set when the request is sent, for the first moment at which any time-out can be due.
+What has come since is looked at when it fires, and it is set again for what is due then. A timer
+that is late itself shows that this process stood still: what came meanwhile is then read first, or
+a client that was stopped for a second would find every stream silent for that long.
 """
 
 from __future__ import annotations
@@ -13,6 +15,11 @@ from typing import Protocol
 from engines.request import Timeouts
 from engines.transport.base import Exchange
 from measurement.outcome import Outcome
+
+LATE = 0.05
+"""Seconds behind its time at which a timer shows that the process stood still."""
+GRACE = 0.1
+"""Seconds for what came meanwhile to be read."""
 
 
 class Progress(Protocol):
@@ -32,7 +39,8 @@ class Watch:
     """Ends an exchange when one of its time-outs is due."""
 
     __slots__ = (
-        "_exchange", "_over", "_progress", "_started_at", "_stream", "_timeouts", "_timer",
+        "_due_at", "_exchange", "_over", "_progress", "_shortest", "_spared", "_started_at",
+        "_stream", "_timeouts", "_timer",
     )  # fmt: skip
 
     def __init__(
@@ -42,27 +50,31 @@ class Watch:
         self._progress = progress
         self._timeouts = timeouts
         self._stream = stream
+        self._shortest = min(timeouts.first_token, timeouts.idle)
         self._started_at = exchange.clock()
         self._timer: asyncio.TimerHandle | None = None
+        self._due_at = 0.0
+        self._spared = False
         self._over = False
 
-    def phase(self) -> None:
-        """The call entered a new phase: sent, first token, over.
-
-        What is over ends here and now: a server that takes its time to close the message behind
-        [DONE] must not make the next request of a closed loop late.
-        """
+    def sent(self) -> None:
+        """The request went out."""
+        self._stop()
         if self._over:
             return
-        self._stop()
-        over_at = self._progress.over_at
-        if over_at is not None:
-            self._exchange.end(None, at=over_at)
-            return
-        due, _ = self._due()
-        if due < math.inf:
-            delay = max(0.0, due - self._exchange.clock())
-            self._timer = asyncio.get_running_loop().call_later(delay, self._fire)
+        total = self._started_at + self._timeouts.total
+        due = min(total, self._exchange.clock() + self._shortest) if self._stream else total
+        self._set(due)
+
+    def over(self) -> None:
+        """The answer has said that it is over, and so the call is, here and now.
+
+        A server that takes its time to close the message behind [DONE] must not make the next
+        request of a closed loop late.
+        """
+        if not self._over:
+            self._stop()
+            self._exchange.end(None, at=self._progress.over_at)
 
     def end(self) -> None:
         """The call is over. Call and watch hold each other: let go, so that both are freed now,
@@ -76,11 +88,25 @@ class Watch:
             self._timer.cancel()
             self._timer = None
 
+    def _set(self, due: float) -> None:
+        if due < math.inf:
+            self._due_at = due
+            delay = max(0.0, due - self._exchange.clock())
+            self._timer = asyncio.get_running_loop().call_later(delay, self._fire)
+
     def _fire(self) -> None:
         self._timer = None
+        if not self._spared and self._exchange.clock() - self._due_at > LATE:
+            self._spared = True
+            self._timer = asyncio.get_running_loop().call_later(GRACE, self._fire)
+            return
+        self._spared = False
+        self._exchange.settle()
+        if self._exchange.ended.done():
+            return
         due, outcome = self._due()
         if due > self._exchange.clock():
-            self.phase()
+            self._set(due)
             return
         name = outcome.value.removeprefix("timeout_")
         reason = f"no end within timeouts.{name}" if name == "total" else f"timeouts.{name} passed"

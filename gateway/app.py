@@ -29,11 +29,13 @@ class App:
         router: Router,
         books: Books,
         state: Callable[[], dict[str, float]],
+        clock: Callable[[], float],
     ) -> None:
         self._pipeline = pipeline
         self._router = router
         self._books = books
         self._state = state
+        self._clock = clock
         self.draining = False
         self.read_keys()
         self._pages: dict[bytes, Callable[[Exchange], None]] = {
@@ -97,7 +99,7 @@ class App:
         exchange.respond(status, msgspec.json.encode({"status": word}))
 
     def _metrics(self, exchange: Exchange) -> None:
-        text = render(self._books, self._router, self._state())
+        text = render(self._books, self._router, self._state(), self._clock())
         exchange.respond(200, text.encode(), TYPE)
 
 

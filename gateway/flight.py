@@ -59,6 +59,7 @@ class Flight:
         """An engine's refusal is kept until somebody has said that it is the last answer."""
         self._kept: list[bytes] | None = None
         self._touched = times.intended_at
+        self._heard: float | None = None
         self._counted = False
         self.on_first: Callable[[float], None] | None = None
         """Told the seconds from the send to the first token of a streamed answer, when it comes."""
@@ -76,6 +77,26 @@ class Flight:
             self._counted = True
             self._account.sent(at, again=self.times.sent_at is not None)
             self.times.sent_at = at
+
+    @property
+    def intended_at(self) -> float:
+        """When the request had come whole."""
+        return self.times.intended_at
+
+    @property
+    def sent_at(self) -> float | None:
+        """When it last began to be sent to an engine."""
+        return self.times.sent_at
+
+    @property
+    def heard_at(self) -> float | None:
+        """When an engine last sent any byte for it."""
+        return self._touched if self.status is not None else self._heard
+
+    @property
+    def first_token_at(self) -> float | None:
+        """When its first token came, where it streams."""
+        return self.meter.first_token_at
 
     def landed(self, at: float) -> None:
         """Nothing more comes; whatever the way here."""
@@ -131,6 +152,7 @@ class Flight:
 
     def again(self) -> None:
         """Forget the refusal: another attempt follows."""
+        self._heard = self.heard_at
         self._kept = None
         self.status = None
         self._answer_headers = []

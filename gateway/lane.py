@@ -19,6 +19,7 @@ from gateway.lane_limiter import LaneLimiter
 from gateway.lane_shadow import LaneShadow
 from gateway.promises import Promises
 from gateway.ranking import Kept, caps_of, refusal_of
+from gateway.waits import Waits
 from schedulers.concurrency.base import LIMIT_CEILING, ConcurrencyLaw, OutcomeKind, laws
 from schedulers.decision import Decision, DecisionPoint
 from schedulers.document import Policy
@@ -98,6 +99,7 @@ class Lane:
         )
         self._drain = Drain()
         self._promises = Promises(means.rng)
+        self.waits = Waits()
 
     @property
     def waiting(self) -> int:

@@ -11,8 +11,11 @@ TYPE = "text/plain; version=0.0.4; charset=utf-8"
 Rows = Iterable[tuple[dict[str, str], float]]
 
 
-def render(books: Books, router: Router, state: dict[str, float]) -> str:
-    """The whole page. ``state`` are gauges of the process: its configuration, feed, telemetry."""
+def render(books: Books, router: Router, state: dict[str, float], now: float) -> str:
+    """The whole page; ``now`` is on the gateway's clock.
+
+    ``state`` are gauges of the process: its configuration, feed, telemetry.
+    """
     lines: list[str] = []
 
     def family(name: str, kind: str, text: str, rows: Rows) -> None:
@@ -68,6 +71,20 @@ def render(books: Books, router: Router, state: dict[str, float]) -> str:
         "gauge",
         "Requests that wait.",
         [(labels, lane.waiting) for labels, lane in lanes],
+    )
+    slo = router.config.slo
+    stands = [(labels, lane.waits.standing(now, slo)) for labels, lane in lanes]
+    family(
+        "overdue",
+        "gauge",
+        "Open requests that have missed an objective already.",
+        [(labels, standing.overdue) for labels, standing in stands],
+    )
+    family(
+        "quiet_seconds",
+        "gauge",
+        "Seconds for which engines that owe an answer have sent nothing.",
+        [(labels, standing.quiet_s) for labels, standing in stands],
     )
     family(
         "deciding_seconds_total",

@@ -109,6 +109,9 @@ class Pipeline:
         account = self._books.open(place, tenant.name, index, at)
         flight = Flight(exchange, account, Times(intended_at=at))
         call = _Call(index, tenant.name, place, account, flight, tenant)
+        body, lane = exchange.request.body, place.lane
+        tokens = lane.lengths.tokens(len(body))
+        lane.waits.begin(flight, tenant=tenant.name, body=body, prompt_tokens=tokens)
         task = asyncio.get_running_loop().create_task(self._serve(call))
         self._tasks[task] = call
         task.add_done_callback(self._done)
@@ -146,6 +149,7 @@ class Pipeline:
         if call.sample is None:
             given_up = call.flight.given_up(call.index, call.tenant, call.outcome, self._clock())
             call.sample = call.whole(given_up)
+        call.place.lane.waits.end(call.flight)
         self._books.close(call.place, call.account, call.sample)
         if self.sink is not None:
             self.sink(Served(call.sample, call.place))

@@ -75,7 +75,7 @@ class GatewayServer:
         """Somebody collects the books; without, what nobody will read is dropped."""
         self.state: Callable[[], dict[str, float]] = dict
         """Gauges of what stands around the server: feed and telemetry."""
-        self.app = App(self.pipeline, self.router, self.books, self._gauges)
+        self.app = App(self.pipeline, self.router, self.books, self._gauges, self.clock)
         self.door = Door(self.app, self.clock, lambda: self.router.config.limits, set())
         self._server: asyncio.Server | None = None
         self._loops: list[asyncio.Task[None]] = []

@@ -77,7 +77,7 @@ class Telemetry:
                 for key, window in windows
             ],
             "blocks": [count.to_json() for count in self._books.changed_blocks(now)],
-            "lanes": [self._lane(lane) for lane in self._router.lanes.values()],
+            "lanes": [self._lane(lane, now) for lane in self._router.lanes.values()],
             "canary": self._router.canary,
             "shadow": self._shadows(),
             "decisions": self._decisions(),
@@ -128,8 +128,9 @@ class Telemetry:
         if self.failures == 1:
             log.warning("telemetry is kept on disk: %s", why)
 
-    def _lane(self, lane: Lane) -> dict[str, Any]:
+    def _lane(self, lane: Lane, now: float) -> dict[str, Any]:
         arm: Arm = self._router.arm_of(lane)
+        stands = lane.waits.standing(now, self._router.config.slo)
         return {
             "lane": lane.name,
             "arm": str(arm),
@@ -138,6 +139,9 @@ class Telemetry:
             "limit": lane.limiter.limit,
             "in_flight": lane.limiter.in_flight,
             "waiting": lane.waiting,
+            "overdue": stands.overdue,
+            "oldest_s": round(stands.oldest_s, 3),
+            "quiet_s": round(stands.quiet_s, 3),
             "deciding_seconds": lane.deciding_seconds,
             "endpoints": [_endpoint(engine) for engine in lane.engines],
         }

@@ -16,16 +16,17 @@ import numpy as np
 from engines.transport.kernel_clock import ReceiveLag
 from loadtest.arrivals.base import OpenLoop
 from loadtest.facts import Facts, schedule_of
+from loadtest.outline import Outline
 from loadtest.scenario import Scenario
+from measurement.columns import First, SampleColumns
 from measurement.histogram import Histogram
 from measurement.objective_verdict import INVALID
-from measurement.sample import Sample
+from measurement.outcome import Outcome
 from measurement.steady import Steady, detect
 from measurement.stimulus import Expected
 from measurement.summary import Summary, summarise
 from measurement.validity import Validity, check
 from measurement.verdict import EXIT_CODES, Verdict, judge
-from measurement.window import Window
 from schedulers.runtime.shadow import ShadowReport
 
 AUTO = "auto"
@@ -48,7 +49,7 @@ class Carried:
 class Seen:
     """What the client itself noticed. None and empty where nobody was left to tell."""
 
-    windows: Sequence[Window]
+    windows: Sequence[Outline]
     stopped_at: float
     """Seconds after the start at which it stopped offering; past the duration when it ran out."""
     launched: int | None = None
@@ -65,7 +66,7 @@ class Seen:
     workers: tuple[Mapping[str, Any], ...] = ()
     """Of several processes: what each one noticed of itself."""
     lost: tuple[str, ...] = ()
-    """Sentences on those that did not report."""
+    """Sentences on those that did not report, and on clocks that are not known well enough."""
     due: int | None = None
     """What the schedule held by the time that each of several processes stopped."""
 
@@ -107,17 +108,17 @@ class Conclusion:
 
 
 def conclude(
-    samples: Sequence[Sample], scenario: Scenario, facts: Facts, seen: Seen, status: str
+    columns: SampleColumns, scenario: Scenario, facts: Facts, seen: Seen, status: str
 ) -> Conclusion:
     """Judge a run by its samples."""
     duration = min(scenario.duration_s, seen.stopped_at)
     closed = not isinstance(scenario.arrivals, OpenLoop)
-    steady = detect(samples, duration=duration, closed_loop=closed)
+    steady = detect(columns, duration=duration, closed_loop=closed)
     automatic = scenario.warm_up == AUTO
     found = steady.cut if automatic else None
     warm_up = min(max(scenario.warm_up_s, found or 0.0), duration)
     validity = check(
-        samples,
+        columns,
         duration=duration,
         scheduled=_due(scenario, facts, seen) if seen.due is None else seen.due,
         loop_lag=seen.loop_lag,
@@ -126,7 +127,7 @@ def conclude(
         expected=_expected(scenario, facts),
     ).worsened(seen.lost)
     summary = summarise(
-        samples,
+        columns,
         slo=scenario.slo,
         duration=duration,
         warm_up=warm_up,
@@ -146,13 +147,13 @@ def conclude(
         (
             *_labels(seen),
             *_retried_by(scenario),
-            *_notes(samples, status, steady if automatic else None),
+            *_notes(columns, status, steady if automatic else None),
             *seen.lost,
         ),
-        _first_errors(samples),
+        {str(outcome): first.error for outcome, first in _firsts(columns)},
         {
-            "requests": sum(bool(sample.attempts) for sample in samples),
-            "failed_attempts": sum(len(sample.attempts) for sample in samples),
+            "requests": columns.count(lambda block: block.attempts > 0),
+            "failed_attempts": columns.count(lambda block: block.attempts),
         },
     )
 
@@ -195,21 +196,18 @@ def _expected(scenario: Scenario, facts: Facts) -> Expected | None:
     )
 
 
-def _mean_in_flight(windows: Sequence[Window], start: float, end: float) -> float | None:
+def _mean_in_flight(windows: Sequence[Outline], start: float, end: float) -> float | None:
     """The driver's own time-weighted count over whole windows of the steady part."""
-    inside = [w.events for w in windows if w.start >= start and w.end <= end]
-    span = sum(events.in_flight_span_us for events in inside)
+    inside = [w for w in windows if w.start >= start and w.end <= end]
+    span = sum(window.in_flight_span_us for window in inside)
     # A part that ends between two windows would be compared with another stretch of time.
     whole = math.isclose(span / 1e6, end - start, abs_tol=1e-3)
-    return sum(events.in_flight_us for events in inside) / span if span and whole else None
+    return sum(window.in_flight_us for window in inside) / span if span and whole else None
 
 
-def _first_errors(samples: Sequence[Sample]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for sample in sorted(samples, key=lambda sample: sample.index):
-        if not sample.outcome.success:
-            found.setdefault(str(sample.outcome), sample.error)
-    return found
+def _firsts(columns: SampleColumns) -> list[tuple[Outcome, First]]:
+    """The first failure of each kind, in order of the schedule."""
+    return sorted(columns.firsts.items(), key=lambda item: item[1].index)
 
 
 def _labels(seen: Seen) -> tuple[str, ...]:
@@ -227,20 +225,19 @@ def _retried_by(scenario: Scenario) -> tuple[str, ...]:
     return (f"{acted}; the scenario's own retries did not act.",)
 
 
-def _notes(samples: Sequence[Sample], status: str, steady: Steady | None) -> tuple[str, ...]:
+def _notes(columns: SampleColumns, status: str, steady: Steady | None) -> tuple[str, ...]:
     notes = []
-    if steady is not None and steady.cut is None and samples:
+    if steady is not None and steady.cut is None and len(columns):
         told = f"Nothing was cut by itself: {steady.because}."
         notes.append(f"{told} These numbers are the whole run's.")
     if status == LOST:
         notes.append("The run's process was lost; this is what it had until then.")
-    if not samples:
+    if not len(columns):
         notes.append("No request was offered.")
-    elif not any(sample.outcome.success for sample in samples):
-        first = min(samples, key=lambda sample: sample.index)
+    elif not columns.count(lambda block: block.success):
+        outcome, first = _firsts(columns)[0]
         why = f": {first.error}" if first.error else ""
         notes.append(
-            f"No request succeeded: not one of {len(samples):,}. The first ended as "
-            f"{first.outcome}{why}"
+            f"No request succeeded: not one of {len(columns):,}. The first ended as {outcome}{why}"
         )
     return tuple(notes)

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from loadtest.crew_member import Member, row_of
 from loadtest.execution import Observer
 from loadtest.news import News, Sums
 from loadtest.recorder import SAMPLES, Recorder
 from loadtest.scenario import Scenario
 from loadtest.schedule import Slice
 from loadtest.window_merge import WindowMerge
+from measurement.because import because
 from measurement.live import Live
+from measurement.objective_verdict import INVALID
+from measurement.validity import Validity
+from measurement.verdict import Verdict
 from measurement.window import Window
 
+GAUGES = ("in_flight", "waiting", "limit")
+"""What stands at one moment, summed over those who are heard."""
 _BLOCK = 1 << 24
 """Bytes of one worker's samples that are copied at a time."""
 
@@ -34,6 +42,8 @@ class Desk:
         self._copies: list[Copy] = []
         self._at = 0.0
         self._signals_missing: bool | None = None
+        self._doubts: tuple[str, ...] = ()
+        self._rows: list[dict[str, Any]] = []
 
     def copy_from(self, directories: Sequence[Path]) -> None:
         """Whose samples to copy."""
@@ -46,16 +56,29 @@ class Desk:
             self._merge.take(part.number, windows)
             self._totals[part.number] = message["totals"]
             self._at = max(self._at, message["at"])
+        elif message["type"] == "samples":
+            self._recorder.copied(message["lines"])
         elif message["type"] == "signals" and part.number == 0:  # the only one that asks
             self._signals_missing = message["missing"]
 
-    def turn(self, ended: Sequence[bool]) -> None:
-        """Tell what is whole by now; the workers that have ended are not waited for."""
-        for worker, over in enumerate(ended):
-            if over:
-                self._merge.ended(worker)
-        if windows := self._merge.changed():
-            self._tell(windows, last=all(ended))
+    def turn(self, members: Sequence[Member]) -> None:
+        """Tell what is whole by now, and at once what makes the result invalid; the workers that
+        have ended are not waited for."""
+        for member in members:
+            if member.listening.done():
+                self._merge.ended(member.part.number)
+            if member.lost:  # its errors were; what it had in flight is not there any more
+                totals = self._totals[member.part.number]
+                for gauge in GAUGES:
+                    totals.pop(gauge, None)
+        doubts = tuple(doubt for member in members for doubt in member.doubts())
+        self._rows = [row_of(member) for member in members]
+        if members[0].lost and self._signals_missing is not None:
+            self._signals_missing = True  # the one that asked for them is gone
+        windows = self._merge.changed()
+        if windows or doubts != self._doubts:
+            self._doubts = doubts
+            self._tell(windows, last=all(member.listening.done() for member in members))
 
     def last(self) -> None:
         """The rest of the samples, once nobody writes any more."""
@@ -66,11 +89,19 @@ class Desk:
         self._recorder.windows(windows)
         self._live.update(windows)
         verdict, totals = self._sums.now(last=last)
-        gauges = {name: self._sum(name) for name in ("in_flight", "waiting", "limit")}
+        if self._doubts:
+            verdict = self._doubted(verdict)
+        gauges = {name: self._sum(name) for name in GAUGES}
         totals = {**totals, **gauges, "first_errors": self._first_errors()}
+        totals["by_worker"] = self._rows
         self._observer.news(
             News(self._at, tuple(windows), (), verdict, totals, self._signals_missing)
         )
+
+    def _doubted(self, verdict: Verdict) -> Verdict:
+        """The verdict so far, when something has already made the run invalid."""
+        why = because(INVALID, (), self._live.tally, Validity().worsened(self._doubts))
+        return replace(verdict, outcome=INVALID, because=why, reasons=self._doubts)
 
     def _sum(self, name: str) -> int | None:
         known = [totals[name] for totals in self._totals if totals.get(name) is not None]
@@ -90,10 +121,11 @@ class Desk:
 
 
 class Copy:
-    """Reads a file of lines as it grows, whole lines only."""
+    """Reads a file of lines as it grows, whole lines only; none is longer than ``block`` bytes."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, block: int = _BLOCK) -> None:
         self._path = path
+        self._block = block
         self._offset = 0
 
     def more(self) -> bytes:
@@ -102,7 +134,7 @@ class Copy:
             return b""
         with self._path.open("rb") as file:
             file.seek(self._offset)
-            block = file.read(_BLOCK)
+            block = file.read(self._block)
         whole = block[: block.rfind(b"\n") + 1]
         self._offset += len(whole)
         return whole

@@ -1,34 +1,36 @@
-"""One worker of several, as the process that leads them sees it: start it, hear it, stop it."""
+"""One slice's carrier, as the process that leads a run sees it: start it, hear it, stop it.
+
+What carries the slice differs: a process of this machine (``crew_local``), or another one that is
+reached through a broker. What is known of it, and what becomes of what it says, is here.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import json
-import sys
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from loadtest.execution import Measured, Start
 from loadtest.measured_json import from_json
+from loadtest.scenario import Scenario
 from loadtest.schedule import Slice
 
-LONGEST_LINE = 32 * 1024 * 1024
-SILENCE = 20.0
-"""Seconds between two messages after which a worker counts as lost."""
 STOP_WITHIN = 3.0
 """Seconds from being asked to stop to being killed."""
 
 Message = dict[str, Any]
+Heard = Callable[[Slice, Message], None]
+"""Who takes what a carrier says."""
 
 
-class Member:
-    """Its input is a pipe that only we hold: when we die, however we die, it stops by itself."""
+class Member(ABC):
+    """``listening`` is done when nothing more will come: then ``measured`` stands, or ``lost``."""
 
-    def __init__(self, part: Slice, out: Path, heard: Callable[[Slice, Message], None]) -> None:
+    def __init__(self, part: Slice, name: str, heard: Heard) -> None:
         self.part = part
-        self.out = out
+        self.name = name
         self.measured: Measured | None = None
         self.lost = ""
         """Why it was given up; empty while it is heard."""
@@ -38,60 +40,42 @@ class Member:
         """Set when it is ready, or never will be."""
         self.listening: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._heard = heard
-        self._process: asyncio.subprocess.Process | None = None
 
-    async def start(self, scenario: Path, egress: Sequence[str]) -> None:
-        """Start the process and listen to it; it says that it is ready when it is."""
-        words = ["--scenario", str(scenario), "--out", str(self.out), *egress, "--barrier"]
-        part = f"{self.part.number}/{self.part.of}"
-        self._process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "loadtest.worker", *words, "--slice", part),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            limit=LONGEST_LINE,
-        )
-        self.listening = asyncio.ensure_future(self._listen())
+    @property
+    def files(self) -> Path | None:
+        """Where its samples grow on this machine; None where it sends them."""
+        return None
 
+    @abstractmethod
+    async def start(self, scenario: Scenario) -> None:
+        """Have it compute the schedule and say that it is ready; returns before that."""
+
+    async def meet(self) -> None:  # noqa: B027 - one machine has one clock
+        """Compare its clock with ours, once it is ready; TimeoutError where it does not answer."""
+
+    @abstractmethod
     def go(self, start: Start) -> None:
-        """Name the common start."""
-        if self._process is not None and self._process.stdin is not None:
-            with contextlib.suppress(OSError):
-                self._process.stdin.write(f"{start.monotonic!r} {start.unix!r}\n".encode())
+        """Name the common start, which is on our clocks."""
 
-    async def _listen(self) -> None:
-        """Hear it to its end, and say how that came."""
-        why = ""
-        try:
-            await self._hear()
-        except TimeoutError:
-            why = f"said nothing for {SILENCE:g} s and was killed"
-        except ValueError as error:
-            why = f"said what is no message, and was killed: {error}"
-        finally:
-            code = await self._reap()
-        if self.measured is None:
-            self.lost = why or self.refused or _how(code)
-        self.ready.set()
-
+    @abstractmethod
     def cancel(self) -> None:
         """Ask it to stop: it closes what is open and reports."""
-        if self._process is not None and self._process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                self._process.terminate()
 
+    @abstractmethod
     def kill(self) -> None:
-        """Stop it now."""
-        if self._process is not None and self._process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                self._process.kill()
+        """Stop it now, and hear it no longer."""
 
-    async def _hear(self) -> None:
-        stdout = self._process.stdout if self._process else None
-        while stdout is not None:
-            line = await asyncio.wait_for(stdout.readline(), SILENCE)
-            if not line:
-                return
-            self._take(json.loads(line))
+    def about(self) -> Mapping[str, Any]:
+        """What the report's row on it says beside what it measured."""
+        return {}
+
+    def doubts(self) -> tuple[str, ...]:
+        """Sentences on what makes the whole result invalid: that it was lost, to begin with."""
+        if not self.lost:
+            return ()
+        left = "its part of the load was not sent to the end"
+        kept = "what it had under way is counted as cancelled. Run it again."
+        return (f"{self.name} {self.lost}: {left}, and {kept}",)
 
     def _take(self, message: Message) -> None:
         kind = message["type"]
@@ -104,19 +88,8 @@ class Member:
         else:
             self._heard(self.part, message)
 
-    async def _reap(self) -> int:
-        if self._process is None:
-            return 0
-        if self._process.stdin is not None:
-            self._process.stdin.close()
-        try:
-            return await asyncio.wait_for(self._process.wait(), STOP_WITHIN)
-        except TimeoutError:
-            self.kill()
-            return await self._process.wait()
 
-
-def _how(code: int) -> str:
-    if code < 0:
-        return f"was killed by signal {-code}"
-    return f"ended with code {code} before it reported"
+def row_of(member: Member) -> dict[str, Any]:
+    """What is known of it at any time: its slice, why it was given up, where it is."""
+    part = f"{member.part.number}/{member.part.of}"
+    return {"slice": part, "lost": member.lost, **member.about()}

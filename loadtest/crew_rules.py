@@ -11,7 +11,9 @@ from schedulers.decision import DecisionPoint
 from schedulers.document import Policy
 
 MOST = 16
-"""Workers of one run on one machine."""
+"""Workers of one run on one machine, and machines of one run."""
+WORKERS, MACHINES = "workers", "machines"
+"""The fields that ask for several."""
 FIXED = "fixed"
 SEES_ALL = {
     DecisionPoint.ADMISSION: "always",
@@ -21,13 +23,12 @@ SEES_ALL = {
 """Decision points whose laws have to see every request, but for the one that asks nothing."""
 
 
-def problems(scenario: Scenario, workers: object) -> list[Problem]:
-    """Why so many workers can't share this scenario; none where they can.
+def problems(scenario: Scenario, workers: object, path: str = WORKERS) -> list[Problem]:
+    """Why so many workers, or machines, can't share this scenario; none where they can.
 
     A law that learns must see every answer, and workers share no memory; a fixed limit is cut into
     shares that add up to it.
     """
-    path = "workers"
     if isinstance(workers, bool) or not isinstance(workers, int) or not 1 <= workers <= MOST:
         return [Problem(path, workers, f"must be a whole number from 1 to {MOST}")]
     if workers == 1 or scenario.policy is None:
@@ -63,9 +64,9 @@ def _unshared(scenario: Scenario, workers: int) -> str:
     return ""
 
 
-def check(scenario: Scenario, workers: int) -> None:
+def check(scenario: Scenario, workers: int, path: str = WORKERS) -> None:
     """DocumentError where so many workers can't share it."""
-    if found := problems(scenario, workers):
+    if found := problems(scenario, workers, path):
         raise DocumentError(found)
 
 

@@ -9,29 +9,30 @@ from typing import Any
 import numpy as np
 
 from loadtest.conclusion import Carried, Seen
-from loadtest.crew_member import Member
+from loadtest.crew_member import Member, row_of
 from loadtest.execution import Measured
 from loadtest.facts import Facts, schedule_of
+from loadtest.outline import Outline
 from loadtest.recover import given_up, last_sign
 from loadtest.scenario import Scenario
 from loadtest.schedule import Slice
+from measurement.column_builder import ColumnsBuilder
 from measurement.histogram import Histogram
 from measurement.sample import Sample
-from measurement.window import Window
 
 
 def together(
     members: Sequence[Member],
     scenario: Scenario,
     facts: Facts,
-    samples: Sequence[Sample],
-    windows: Sequence[Window],
+    last: float,
+    windows: Sequence[Outline],
 ) -> Seen:
-    """One ``Seen`` of all. The loop lag that is judged is the worst worker's: a merged one would
-    hide one late worker behind many that were not."""
+    """One ``Seen`` of all, whose samples end at ``last``. The loop lag that is judged is the worst
+    worker's: a merged one would hide one late worker behind many that were not."""
     found = [member.measured for member in members if member.measured is not None]
     seen = [measured.seen for measured in found]
-    stopped_at = max((one.stopped_at for one in seen), default=last_sign(list(samples), []))
+    stopped_at = max((one.stopped_at for one in seen), default=last)
     cpu = [one.cpu_share for one in seen if one.cpu_share is not None]
     return Seen(
         windows=windows,
@@ -42,18 +43,19 @@ def together(
         policy=_policy(seen),
         signals=seen[0].signals if seen and members[0].measured is not None else {},
         workers=tuple(map(_row, members)),
-        lost=tuple(_sentence(member) for member in members if member.measured is None),
+        lost=tuple(doubt for member in members for doubt in member.doubts()),
         due=_due(members, scenario, facts, stopped_at),
     )
 
 
 def partial_samples(
-    samples: Sequence[Sample], scenario: Scenario, facts: Facts, part: Slice
+    found: ColumnsBuilder, scenario: Scenario, facts: Facts, part: Slice
 ) -> Iterator[Sample]:
     """What a lost worker had under way by its last sign: given up by us."""
-    mine = [sample for sample in samples if sample.index % part.of == part.number]
+    index = found.read("index")
+    mine = index % part.of == part.number
     its = replace(facts, slice_number=part.number, slice_of=part.of)
-    return given_up(mine, scenario, its, [], last_sign(mine, []))
+    return given_up(index[mine], scenario, its, [], last_sign(found, mine))
 
 
 def _due(
@@ -112,7 +114,7 @@ def _policy(seen: Sequence[Seen]) -> dict[str, Any]:
 
 
 def _row(member: Member) -> Mapping[str, Any]:
-    row: dict[str, Any] = {"slice": f"{member.part.number}/{member.part.of}", "lost": member.lost}
+    row = row_of(member)
     if member.measured is None:
         return row
     seen = member.measured.seen
@@ -123,11 +125,3 @@ def _row(member: Member) -> Mapping[str, Any]:
         "connections": seen.carried.connections if seen.carried else None,
         "loop_lag_p99_ms": None if lag is None else 1e3 * lag,
     }
-
-
-def _sentence(member: Member) -> str:
-    part = member.part
-    return (
-        f"Worker {part.number + 1} of {part.of} {member.lost}: its part of the load was not sent "
-        "to the end, and what it had under way is counted as cancelled. Run it again."
-    )

@@ -9,13 +9,14 @@ of a request once its sample is handed on.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from engines.answer import Answer
 from engines.outcomes import RETRIED
 from engines.request import CompletionRequest, Timeouts
+from loadtest.alarm import LoopAlarm, MakeAlarm
 from loadtest.behaviour import Behaviour
 from loadtest.door import Door
 from loadtest.inflight import Flight
@@ -52,7 +53,7 @@ class Client(Protocol):
         timeouts: Timeouts,
         *,
         on_sent: Callable[[float], None] | None = None,
-        on_tokens: Callable[[float, int], None] | None = None,
+        on_tokens: Callable[[Sequence[float], Sequence[int]], None] | None = None,
         on_answer: Callable[[float], None] | None = None,
     ) -> Answer: ...
 
@@ -71,6 +72,8 @@ class Means:
     behaviour: Behaviour | None = None
     retrier: Retrier | None = None
     """The policy's retry law. Where there is one, it decides instead of the clients' behaviour."""
+    alarm: MakeAlarm = LoopAlarm
+    """What wakes the pacer of an open loop."""
 
 
 class Driver:
@@ -80,7 +83,7 @@ class Driver:
         self._means = means
         self._now = means.clock
         self._deadline = schedule.duration + drain
-        self._pacer = pacer(schedule, self._launch, means.clock)
+        self._pacer = pacer(schedule, self._launch, means.clock, means.alarm)
         self._flights: dict[Flight, asyncio.Task[None]] = {}
         self._stop = asyncio.Event()
         self._idle = asyncio.Event()
@@ -252,11 +255,14 @@ class Driver:
             if flight.sent(since(at)):
                 fold.sent(since(at))
 
-        def on_tokens(at: float, tokens: int) -> None:
-            flight.received(since(at), tokens)
-            if flight.chunks == 1 and flight.sent_at is not None and on_first is not None:
-                on_first(since(at) - flight.sent_at)
-            fold.tokens(since(at), tokens)
+        def on_tokens(ats: Sequence[float], counts: Sequence[int]) -> None:
+            origin = means.clock.origin
+            times = [at - origin for at in ats]
+            first = not flight.times
+            flight.received(times, counts)
+            if first and flight.sent_at is not None and on_first is not None:
+                on_first(times[0] - flight.sent_at)
+            fold.all_tokens(times, counts)
 
         def on_answer(at: float) -> None:
             flight.first_answer_at = since(at)

@@ -25,17 +25,19 @@ from engines.signals.base import EngineSignals
 from engines.signals_feed import SignalsFeed
 from engines.target import Target
 from engines.transport.kernel_clock import Offset
+from loadtest import alarm, publishing, sample_store, transports
 from loadtest import facts as run_facts
-from loadtest import publishing, sample_store, transports
 from loadtest.behaviour import Behaviour
 from loadtest.collecting import seldom_collected
+from loadtest.column_files import in_columns
 from loadtest.conclusion import CANCELLED, FINISHED, Carried, Conclusion, Seen, conclude
 from loadtest.driver import Driver, Means
 from loadtest.enforcing import Enforcing, Surroundings
 from loadtest.facts import Facts
 from loadtest.loopwatch import LoopWatch
 from loadtest.news import News, Newsroom
-from loadtest.recorder import Recorder, read_samples, read_windows
+from loadtest.outline import Outline
+from loadtest.recorder import Recorder, read_of_windows, read_samples
 from loadtest.roster import Known
 from loadtest.runclock import RunClock
 from loadtest.scenario import Limits, Scenario
@@ -78,6 +80,10 @@ class Start:
         monotonic = time.monotonic() + seconds
         return cls(monotonic, monotonic - offset.value / 1e9)
 
+    def line(self) -> bytes:
+        """How a worker that waits at the barrier is told it."""
+        return f"{self.monotonic!r} {self.unix!r}\n".encode()
+
 
 @dataclass(frozen=True, slots=True)
 class Order:
@@ -111,8 +117,8 @@ async def execute(order: Order, observer: Observer, stop: asyncio.Event) -> Conc
     The directory must exist. A report is written in either case.
     """
     found = await measure(order, observer, stop)
-    samples = list(read_samples(order.out))
-    conclusion = conclude(samples, order.scenario, found.facts, found.seen, found.status)
+    with in_columns(read_samples(order.out), order.out) as columns:
+        conclusion = conclude(columns, order.scenario, found.facts, found.seen, found.status)
     publishing.write_files(conclusion, order.out)
     sample_store.settle(order.out, order.samples_format)
     observer.concluded(conclusion)
@@ -129,7 +135,7 @@ async def measure(order: Order, observer: Observer, stop: asyncio.Event) -> Meas
     try:
         await client.prepare()
         with Recorder(order.out, shadow=scenario.shadow is not None) as recorder:
-            run = _Run(order, client, recorder)
+            run = _Run(order, client, recorder, transport.settle)
             feed = SignalsFeed(target, order.rules, clock=time.monotonic, on_signals=run.on_signals)
             run.feed = feed
             # One of several workers asks the engine for its signals; the others would only load it.
@@ -148,7 +154,13 @@ async def measure(order: Order, observer: Observer, stop: asyncio.Event) -> Meas
 class _Run:
     """The parts of one run, wired together."""
 
-    def __init__(self, order: Order, client: EngineClient, recorder: Recorder) -> None:
+    def __init__(
+        self,
+        order: Order,
+        client: EngineClient,
+        recorder: Recorder,
+        settle: Callable[[], Awaitable[None]],
+    ) -> None:
         scenario = order.scenario
         self._order = order
         self._recorder = recorder
@@ -162,7 +174,7 @@ class _Run:
         """Set before the start, where the engine is asked what it says of itself."""
         self._enforcing = self._enforce()
         shadow_news = self._shadowing.news if self._shadowing else None
-        self._newsroom = Newsroom(scenario, recorder, self._gauges, shadow_news)
+        self._newsroom = Newsroom(scenario, recorder, self._gauges, shadow_news, settle)
         enforcing = self._enforcing
         means = Means(
             client,
@@ -173,6 +185,7 @@ class _Run:
             timeouts_of(scenario.timeouts),
             Behaviour(self._schedule, scenario.retries, scenario.cancellations),
             enforcing.retrier if enforcing else None,
+            alarm.finest(),
         )
         self.driver = Driver(self._schedule, means, drain=scenario.drain_s)
         self._cpu = 0.0
@@ -208,7 +221,7 @@ class _Run:
     def seen(self, feed: SignalsFeed, carried: Carried) -> Seen:
         """What the client noticed of itself."""
         return Seen(
-            windows=read_windows(self._order.out),
+            windows=read_of_windows(self._order.out, Outline.of),
             stopped_at=self.driver.closed_at,
             launched=self.driver.offered,
             loop_lag=self._watch.lag.freeze(),

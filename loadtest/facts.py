@@ -27,6 +27,8 @@ class Facts:
     slice_of: int = 1
     workers: int = 1
     """Processes that shared this slice among them."""
+    machines: int = 1
+    """Machines that these processes were on."""
     model: Mapping[str, Any] = field(default_factory=dict)
     """What stood in for the engine; empty where a real one answered."""
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+import numpy as np
 
 from engines.answer import Answer
 from loadtest.schedule import Job
@@ -19,29 +22,25 @@ class Flight:
     handed_at: float | None = None
     admitted_at: float | None = None
     sent_at: float | None = None
-    first_token_at: float | None = None
     first_answer_at: float | None = None
-    last_token_at: float | None = None
-    tokens: int = 0
-    chunks: int = 0
-    first_chunk_tokens: int | None = None
-    gaps: list[float] = field(default_factory=list)
-    gap_tokens: list[int] = field(default_factory=list)
+    times: list[float] = field(default_factory=list)
+    """When each chunk with tokens came, of whichever attempt."""
+    counts: list[int] = field(default_factory=list)
+    """How many tokens each brought."""
     attempts: list[Attempt] = field(default_factory=list)
     """Those that failed and were followed by another."""
     ending: Outcome | None = None
     """Set before the driver gives the request up, so that its sample says why."""
 
-    def received(self, at: float, tokens: int) -> None:
-        """A chunk with tokens came."""
-        if self.last_token_at is None:
-            self.first_token_at, self.first_chunk_tokens = at, tokens
-        else:
-            self.gaps.append(round(at - self.last_token_at, 7))
-            self.gap_tokens.append(tokens)
-        self.last_token_at = at
-        self.tokens += tokens
-        self.chunks += 1
+    def received(self, times: Sequence[float], counts: Sequence[int]) -> None:
+        """Chunks with tokens came."""
+        self.times += times
+        self.counts += counts
+
+    @property
+    def chunks(self) -> int:
+        """How many chunks with tokens came."""
+        return len(self.times)
 
     def sent(self, at: float) -> bool:
         """An attempt went out; whether it was the first."""
@@ -74,8 +73,9 @@ class Flight:
 
     def given_up(self, outcome: Outcome, at: float) -> Sample:
         """The sample of a request that got no answer: only what was received counts."""
-        some = self.chunks > 0
-        told = any(tokens > 1 for tokens in self.gap_tokens)  # one each may be a mere guess
+        times, counts = self.times, self.counts
+        some = bool(times)
+        told = any(tokens > 1 for tokens in counts[1:])  # one each may be a mere guess
         return Sample(
             index=self.job.index,
             tenant=self.job.shape.tenant,
@@ -84,16 +84,16 @@ class Flight:
             handed_at=self.handed_at,
             admitted_at=self.admitted_at,
             sent_at=self.sent_at,
-            first_token_at=self.first_token_at,
+            first_token_at=times[0] if some else None,
             first_answer_at=self.first_answer_at,
-            last_token_at=self.last_token_at,
+            last_token_at=times[-1] if some else None,
             done_at=at,
-            output_tokens=self.tokens if some else None,
+            output_tokens=sum(counts) if some else None,
             token_source=TokenSource.CHUNKS if some else None,
-            first_chunk_tokens=self.first_chunk_tokens,
+            first_chunk_tokens=counts[0] if some else None,
             chunks=self.chunks,
-            gaps=tuple(self.gaps),
-            gap_tokens=tuple(self.gap_tokens) if told else None,
+            gaps=_rounded([later - one for one, later in pairwise(times)]),
+            gap_tokens=tuple(counts[1:]) if told else None,
             attempts=tuple(self.attempts),
         )
 
@@ -120,9 +120,14 @@ class Flight:
             token_source=answer.token_source,
             first_chunk_tokens=answer.first_chunk_tokens,
             chunks=answer.chunks,
-            gaps=tuple(round(gap, 7) for gap in answer.gaps),
+            gaps=_rounded(answer.gaps),
             gap_tokens=answer.gap_tokens,
             status=answer.status,
             retry_after=answer.retry_after,
             error=answer.error,
         )
+
+
+def _rounded(gaps: Sequence[float]) -> tuple[float, ...]:
+    """To a tenth of a microsecond: what a clock tells, without a tail of digits."""
+    return tuple(np.round(gaps, 7).tolist()) if gaps else ()

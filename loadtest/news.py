@@ -11,7 +11,7 @@ import asyncio
 import math
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from types import TracebackType
@@ -88,7 +88,10 @@ class Newsroom:
         recorder: Recorder,
         gauges: Callable[[], dict[str, Any]],
         shadow: Callable[[], ShadowNews] | None = None,
+        settle: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
+        """``settle`` has the load's client count what it has read by now."""
+        self._settle = settle
         self._live = Live(scenario.slo, duration=scenario.duration_s, since=scenario.warm_up_s)
         self._recorder = recorder
         self._gauges = gauges
@@ -133,6 +136,8 @@ class Newsroom:
         while True:
             second = max(0, math.floor(clock())) + 1
             await asyncio.sleep(second + _AFTER - clock())
+            if self._settle is not None:
+                await self._settle()
             caught = self._catch(fold.changed(clock()), clock(), feed)
             # Shielded: what was caught is told even if this is cancelled meanwhile.
             await asyncio.shield(self._hand_over(caught, tell))

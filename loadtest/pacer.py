@@ -10,8 +10,10 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator
+from itertools import chain, islice, takewhile
 from typing import Protocol
 
+from loadtest.alarm import Alarm, LoopAlarm, MakeAlarm
 from loadtest.arrivals.base import ClosedLoop
 from loadtest.schedule import Job, Schedule
 from loadtest.workloads.base import Shape
@@ -20,6 +22,10 @@ DROP_AFTER = 1.0
 """Seconds late, for the client's own cause, after which a request is not worth sending."""
 _BATCH = 64
 """Overdue requests started before the event loop gets a turn."""
+_WRITTEN = 8
+_WORDS = 2_000
+"""Prompts written at once, and their tokens, behind which no further one is begun: that takes some
+tenths of a millisecond."""
 
 Launch = Callable[[Job, str], None]
 Now = Callable[[], float]
@@ -41,28 +47,38 @@ class Pacer(Protocol):
         ...
 
 
-def pacer(schedule: Schedule, launch: Launch, now: Now) -> Pacer:
-    """The pacer that fits the schedule's process."""
+def pacer(schedule: Schedule, launch: Launch, now: Now, alarm: MakeAlarm = LoopAlarm) -> Pacer:
+    """The pacer that fits the schedule's process; an open loop is woken by an alarm."""
     loop = schedule.closed_loop
-    return ClosedPacer(schedule, loop, launch, now) if loop else OpenPacer(schedule, launch, now)
+    if loop:
+        return ClosedPacer(schedule, loop, launch, now)
+    return OpenPacer(schedule, launch, now, alarm)
 
 
 class OpenPacer:
-    def __init__(self, schedule: Schedule, launch: Launch, now: Now) -> None:
+    def __init__(
+        self, schedule: Schedule, launch: Launch, now: Now, alarm: MakeAlarm = LoopAlarm
+    ) -> None:
+        self._make_alarm = alarm
+        self._alarm: Alarm | None = None
         self._duration = schedule.duration
         self._prompt = schedule.prompt
         self._launch = launch
         self._now = now
         self._jobs: Iterator[Job] = schedule.jobs()
-        self._next: tuple[Job, str] | None = None
-        self._timer: asyncio.Handle | None = None
+        self._ahead: deque[tuple[Job, str]] = deque()
+        self._more: asyncio.Handle | None = None
         self._done: asyncio.Future[None] | None = None
 
     async def run(self) -> None:
         self._done = asyncio.get_running_loop().create_future()
+        self._alarm = self._make_alarm(self._wake)
         self._advance()
-        self._wake()
-        await self._done
+        try:
+            self._wake()
+            await self._done
+        finally:
+            self._silence()
         # The schedule lasts beyond its last instant: rates are over all of it.
         await asyncio.sleep(max(0.0, self._duration - self._now()))
 
@@ -70,40 +86,49 @@ class OpenPacer:
         """Nothing waits for an answer in an open loop."""
 
     def stop(self, at: float) -> list[Job]:
-        if self._timer is not None:
-            self._timer.cancel()
-        overdue = []
-        job = self._next[0] if self._next else None
-        while job is not None and job.intended_at <= at:
-            overdue.append(job)
-            job = next(self._jobs, None)
-        self._next = None
-        return overdue
+        self._silence()
+        jobs = chain([job for job, _ in self._ahead], self._jobs)
+        self._ahead.clear()
+        return list(takewhile(lambda job: job.intended_at <= at, jobs))
+
+    def _silence(self) -> None:
+        """Wake no more."""
+        if self._alarm is not None:
+            self._alarm.stop()
+            self._alarm = None
+        if self._more is not None:
+            self._more.cancel()
 
     def _wake(self) -> None:
-        loop = asyncio.get_running_loop()
         for _ in range(_BATCH):
-            if self._next is None:
+            if not self._ahead:
                 break
-            wait = self._next[0].intended_at - self._now()
+            wait = self._ahead[0][0].intended_at - self._now()
             if wait > 0:
-                self._timer = loop.call_later(wait, self._wake)
+                if self._alarm is not None:
+                    self._alarm.set(wait)
                 return
-            self._launch(*self._next)
+            self._launch(*self._ahead.popleft())
             self._advance()
-        if self._next is not None:
-            self._timer = loop.call_soon(self._wake)
+        if self._ahead:
+            self._more = asyncio.get_running_loop().call_soon(self._wake)
         elif self._done is not None and not self._done.done():
             self._done.set_result(None)
 
     def _advance(self) -> None:
-        """Take the next request, and write its prompt while there is time."""
-        job = next(self._jobs, None)
-        if job is None:
-            self._next = None
+        """Take the next requests, and write their prompts while there is time.
+
+        A few at once: what writes them is then in the processor's caches but for the first.
+        """
+        if self._ahead:
             return
-        hopeless = self._now() - job.intended_at > DROP_AFTER
-        self._next = (job, "" if hopeless else self._prompt(job))
+        words = 0
+        for job in islice(self._jobs, _WRITTEN):
+            hopeless = self._now() - job.intended_at > DROP_AFTER
+            self._ahead.append((job, "" if hopeless else self._prompt(job)))
+            words += job.shape.prompt_tokens
+            if words > _WORDS:
+                return
 
 
 class ClosedPacer:

@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Self
+from typing import Any, BinaryIO, Self, TypeVar
 
 import msgspec
 
@@ -130,6 +130,7 @@ class Recorder:
                 lines.close()
 
 
+T = TypeVar("T")
 Broken = Callable[[bytes], None]
 """Told of each whole line that can't be read."""
 _decode = msgspec.json.Decoder(Sample).decode
@@ -160,7 +161,12 @@ def read_samples(out: Path, broken: Broken | None = None) -> Iterator[Sample]:
 
 def read_windows(out: Path, broken: Broken | None = None) -> list[Window]:
     """The newest revision of each window, in order."""
-    newest: dict[int, Window] = {}
+    return read_of_windows(out, lambda window: window, broken)
+
+
+def read_of_windows(out: Path, of: Callable[[Window], T], broken: Broken | None = None) -> list[T]:
+    """What ``of`` takes of the newest revision of each window, in order; no more is held."""
+    newest: dict[int, tuple[int, T]] = {}
     for line in _whole_lines(out / WINDOWS):
         try:
             window = Window.from_json(json.loads(line))
@@ -168,9 +174,9 @@ def read_windows(out: Path, broken: Broken | None = None) -> list[Window]:
             if broken is not None:
                 broken(line)
             continue
-        if window.index not in newest or window.revision >= newest[window.index].revision:
-            newest[window.index] = window
-    return [newest[index] for index in sorted(newest)]
+        if window.index not in newest or window.revision >= newest[window.index][0]:
+            newest[window.index] = (window.revision, of(window))
+    return [newest[index][1] for index in sorted(newest)]
 
 
 def read_decisions(out: Path) -> Iterator[dict[str, Any]]:

@@ -15,19 +15,24 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from loadtest import facts as run_facts
 from loadtest import publishing
+from loadtest.column_files import column_files
 from loadtest.conclusion import LOST, Conclusion, Seen, conclude
 from loadtest.facts import Facts, schedule_of
 from loadtest.inflight import Flight
-from loadtest.recorder import parts, read_samples, read_shadow_report, read_windows
+from loadtest.outline import Outline
+from loadtest.recorder import parts, read_of_windows, read_samples, read_shadow_report
 from loadtest.reports.base import formats
 from loadtest.scenario import Scenario
 from loadtest.schedule import Job, Schedule
+from measurement.column_block import Bools, Ints
+from measurement.column_builder import ColumnsBuilder
 from measurement.outcome import Outcome
 from measurement.sample import Sample
 from measurement.verdict import EXIT_CODES
-from measurement.window import Window
 
 
 class NothingLeft(RuntimeError):  # noqa: N818 - reads as what happened
@@ -49,22 +54,22 @@ def conclusion_of(out: Path) -> Conclusion:
     except (OSError, ValueError, TypeError) as error:
         raise NothingLeft(f"{out} holds no run that had begun: {error}") from error
     broken: list[bytes] = []
-    found = {sample.index: sample for sample in read_samples(out, broken.append)}
-    for part in parts(out):  # several workers: what was not yet copied from their directories
-        found.update((sample.index, sample) for sample in read_samples(part, broken.append))
-    samples = list(found.values())
-    windows = read_windows(out, broken.append)
-    last = last_sign(samples, windows)
-    samples += given_up(samples, scenario, facts, windows, last)
-    shadow = read_shadow_report(out, broken.append)
-    seen = Seen(
-        windows=windows,
-        stopped_at=last,
-        launched=len(samples),
-        shadow=shadow,
-        model=facts.model,
-    )
-    conclusion = conclude(samples, scenario, facts, seen, LOST)
+    with column_files(out) as shelf:
+        builder = ColumnsBuilder(shelf)
+        for place in (out, *parts(out)):  # several workers: what was not yet copied from theirs
+            builder.extend(read_samples(place, broken.append))
+        windows = read_of_windows(out, Outline.of, broken.append)
+        last = max(last_sign(builder), max((window.end for window in windows), default=0.0))
+        builder.extend(given_up(builder.read("index"), scenario, facts, windows, last))
+        columns = builder.freeze(newest=True)
+        seen = Seen(
+            windows=windows,
+            stopped_at=last,
+            launched=len(columns),
+            shadow=read_shadow_report(out, broken.append),
+            model=facts.model,
+        )
+        conclusion = conclude(columns, scenario, facts, seen, LOST)
     if not broken:
         return conclusion
     noun = "line" if len(broken) == 1 else "lines"
@@ -72,46 +77,50 @@ def conclusion_of(out: Path) -> Conclusion:
     return dataclasses.replace(conclusion, notes=(*conclusion.notes, note))
 
 
-def last_sign(samples: list[Sample], windows: list[Window]) -> float:
-    """The last moment of which the files tell."""
-    ends = [sample.done_at for sample in samples if sample.done_at is not None]
-    ends += [sample.intended_at for sample in samples]
-    return max([*ends, *(window.end for window in windows)], default=0.0)
+def last_sign(found: ColumnsBuilder, which: Bools | None = None) -> float:
+    """The last moment of which samples tell, or some of them; 0 of none."""
+    times = np.fmax(found.read("done_at"), found.read("intended_at"))
+    return float(np.max(times if which is None else times[which], initial=0.0))
 
 
 def given_up(
-    samples: list[Sample], scenario: Scenario, facts: Facts, windows: list[Window], last: float
+    known: Ints, scenario: Scenario, facts: Facts, windows: list[Outline], last: float
 ) -> Iterator[Sample]:
-    """A sample for each request of the slice that was due by the ``last`` sign and has none."""
+    """A sample for each request of the slice that was due by the ``last`` sign and has none;
+    ``known`` are the indices of those that have."""
     schedule = schedule_of(scenario, facts)
-    known = {sample.index for sample in samples}
     closed = schedule.closed_loop is not None
-    jobs = _slots(schedule, windows, known, last) if closed else _due(schedule, last)
+    jobs = _slots(schedule, windows, known, last) if closed else _due(schedule, known, last)
     for job in jobs:
-        if job.index not in known:
-            yield Flight(job).given_up(Outcome.CANCELLED, max(last, job.intended_at))
+        yield Flight(job).given_up(Outcome.CANCELLED, max(last, job.intended_at))
 
 
-def _due(schedule: Schedule, last: float) -> Iterator[Job]:
-    """What an open loop had to send by then."""
-    for job in schedule.jobs():
-        if job.intended_at > last:
-            return
-        yield job
+def _due(schedule: Schedule, known: Ints, last: float) -> Iterator[Job]:
+    """What an open loop had to send by then, and is not known."""
+    mine = schedule.instants[schedule.part.number :: schedule.part.of]
+    turns = _unknown(schedule, int(np.searchsorted(mine, last, side="right")), known)
+    for turn in turns:
+        index = schedule.index(turn)
+        yield Job(index, float(mine[turn]), schedule.shape(index))
 
 
-def _slots(
-    schedule: Schedule, windows: list[Window], known: set[int], last: float
-) -> Iterator[Job]:
+def _slots(schedule: Schedule, windows: list[Outline], known: Ints, last: float) -> Iterator[Job]:
     """What a closed loop had begun: its indices have no holes, and windows count what is open."""
-    begun = sum(window.cohort.offered for window in windows)
-    turns = max([begun, *(index // schedule.part.of + 1 for index in known)])
-    missing = (i for i in map(schedule.index, range(turns)) if i not in known)
-    starts = [window.start for window in windows for _ in range(window.cohort.pending)]
+    begun = sum(window.offered for window in windows)
+    turns = max(begun, int(np.max(known, initial=-1)) // schedule.part.of + 1)
+    missing = map(schedule.index, _unknown(schedule, turns, known))
+    starts = [window.start for window in windows for _ in range(window.pending)]
     for index, at in zip_longest(missing, starts, fillvalue=None):
         if index is None:
             return
         yield Job(index, last if at is None else at, schedule.shape(index))
+
+
+def _unknown(schedule: Schedule, turns: int, known: Ints) -> list[int]:
+    """Which of the slice's first ``turns`` requests have no sample."""
+    indices = schedule.part.number + np.arange(turns) * schedule.part.of
+    found: list[int] = np.flatnonzero(~np.isin(indices, known)).tolist()
+    return found
 
 
 def main() -> int:

@@ -6,6 +6,7 @@ test; the engine is a model, which the conclusion says, with the profile's state
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,12 +16,16 @@ from typing import Any
 from documents.problem import DocumentError, Problem
 from loadtest import facts as run_facts
 from loadtest import publishing
+from loadtest.behaviour import Behaviour
+from loadtest.column_files import column_files
 from loadtest.conclusion import CANCELLED, FINISHED, Conclusion, Seen, conclude
 from loadtest.execution import Observer
 from loadtest.facts import Facts
+from loadtest.outline import Outline
 from loadtest.recorder import Recorder
 from loadtest.scenario import Scenario
 from loadtest.schedule import WHOLE
+from loadtest.simulation.clients import Clients
 from loadtest.simulation.feed import Feed, OpenFeed, feed_of
 from loadtest.simulation.front import Ways
 from loadtest.simulation.host import Means, Simulation
@@ -30,15 +35,17 @@ from loadtest.simulation.stand_in import told
 from loadtest.traces.contents import content_of
 from loadtest.traces.replayed import Trace
 from loadtest.version import version
+from measurement.column_builder import ColumnsBuilder
 from measurement.sample import Sample
-from measurement.window import Window, WindowFold
+from measurement.window import WindowFold
 from schedulers.decision import Decision, DecisionPoint
 from simulator.core.engine import Engine
 from simulator.core.hooks import NONE, Hooks
 from simulator.profile import Profile
 
 MOST_KEPT = 50_000
-"""Requests of a run that shares its machine: each is kept until it is judged, at about 20 kB."""
+"""Requests of a run that shares its machine: each leaves about 2 kB behind until the end, most of
+it the engine's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,25 +82,31 @@ def simulate(
     """
     if found := problems(scenario):
         raise DocumentError(found)
-    return _Run(scenario, profile, name, options or Options()).play()
+    options = options or Options()
+    with column_files(options.out) as shelf:
+        return _Run(scenario, profile, name, options, ColumnsBuilder(shelf)).play()
 
 
 def problems(scenario: Scenario) -> list[Problem]:
-    """What is asked of clients and of a shadow, and would be passed over in silence here."""
-    asked = {
-        "shadow": scenario.shadow and scenario.shadow.metadata.name,
-        "retries": scenario.retries,
-        "cancellations": scenario.cancellations,
-    }
+    """What is asked of a client beside the load, and would be passed over in silence here."""
+    shadow = scenario.shadow and scenario.shadow.metadata.name
     message = "is not done in the engine model; leave it out, or run a load test"
-    return [Problem(name, value, message) for name, value in asked.items() if value]
+    return [Problem("shadow", shadow, message)] if shadow else []
 
 
 class _Run:
     """The parts of one simulation, wired together."""
 
-    def __init__(self, scenario: Scenario, profile: Profile, name: str, options: Options) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        profile: Profile,
+        name: str,
+        options: Options,
+        columns: ColumnsBuilder,
+    ) -> None:
         self._scenario = scenario
+        self._columns = columns
         self._profile = profile
         self._name = name
         self._options = options
@@ -106,7 +119,6 @@ class _Run:
             scenario, salt=scenario.prompt_salt, part=WHOLE, sessions=True
         )
         self._fold = WindowFold(slo=scenario.slo)
-        self._samples: list[Sample] = []
         self._recorder = Recorder(options.out) if options.out is not None else None
         self._progress = Progress(scenario, self._fold, self._recorder, options.observer)
         means = Means(
@@ -117,9 +129,11 @@ class _Run:
             scenario.timeouts,
             self._laws.roster,
         )
-        self._simulation = Simulation(means, deadline=scenario.duration_s + scenario.drain_s)
+        deadline = scenario.duration_s + scenario.drain_s
+        self._simulation = Simulation(means, deadline=deadline)
+        self._simulation.clients = self._clients(deadline)
         ways = Ways(self._simulation.grant, self._simulation.shed)
-        self._simulation.limiter = self._laws.door(self._engine, ways)
+        self._simulation.limiter = self._laws.door(self._engine, ways, means.feed)
 
     def play(self) -> Conclusion:
         scenario, simulation, options = self._scenario, self._simulation, self._options
@@ -141,12 +155,23 @@ class _Run:
                 self._recorder.close()
         status = CANCELLED if self._stopped else FINISHED
         seen = self._seen(windows, model)
-        conclusion = conclude(self._samples, scenario, facts, seen, status)
+        conclusion = conclude(self._columns.freeze(), scenario, facts, seen, status)
+        notes = (*conclusion.notes, *self._laws.notes(scenario.workload))
+        conclusion = dataclasses.replace(conclusion, notes=notes)
         if options.out is not None:
             publishing.write_files(conclusion, options.out)
         if options.observer is not None:
             options.observer.concluded(conclusion)
         return conclusion
+
+    def _clients(self, deadline: float) -> Clients | None:
+        """None where a request that fails stays failed, and nobody goes away."""
+        scenario = self._scenario
+        retrier = self._laws.retrier(lambda: self._simulation.now)
+        if retrier is None and scenario.retries is None and scenario.cancellations is None:
+            return None
+        behaviour = Behaviour(self._schedule, scenario.retries, scenario.cancellations)
+        return Clients(behaviour, retrier, deadline)
 
     def _going(self, now: float) -> bool:
         """Whether to go on; whoever watches is told how far it has come."""
@@ -167,7 +192,7 @@ class _Run:
         return OpenFeed(jobs, lambda index: content_of(trace.requests[index], index))
 
     def _sample(self, sample: Sample) -> None:
-        self._samples.append(sample)
+        self._columns.add(sample)
         if self._recorder is not None:
             self._recorder.sample(sample)
 
@@ -178,7 +203,7 @@ class _Run:
         if decision.point is DecisionPoint.CONCURRENCY:
             self._fold.limit(max(0.0, decision.at), int(decision.after))
 
-    def _seen(self, windows: list[Window], model: dict[str, Any]) -> Seen:
+    def _seen(self, windows: list[Outline], model: dict[str, Any]) -> Seen:
         simulation, state = self._simulation, self._engine.state
         counted = {
             "style": self._engine.config.style,

@@ -15,7 +15,7 @@ import queue
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -119,15 +119,22 @@ class Telling:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one slice of one scenario and say how it goes."""
-    args = _arguments().parse_args(argv)
+    args = arguments().parse_args(argv)
     lines = Lines(sys.stdout.fileno())
+    return run_told(_run(args, lines), lines)
+
+
+def run_told(work: Coroutine[Any, Any, int], lines: Lines) -> int:
+    """Run it to its exit code; whatever goes wrong is said before this ends."""
     try:
-        code = run_fast(_run(args, lines))
+        code = run_fast(work)
     except EgressDenied as error:
         code = _error(lines, "target_not_allowed", str(error))
     except DocumentError as error:
         problems = [str(problem) for problem in error.problems]
         code = _error(lines, "bad_configuration", str(error), problems=problems)
+    except ChildProcessError as error:  # one of several did not get ready: a sentence of ours
+        code = _error(lines, "infrastructure", str(error))
     except Exception as error:  # noqa: BLE001 - the edge: whatever it is, the supervisor is told
         code = _error(lines, "infrastructure", f"{type(error).__name__}: {error}")
     lines.close()
@@ -135,12 +142,18 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 async def _run(args: argparse.Namespace, lines: Lines) -> int:
-    order = _order(args)
-    stop, barrier = asyncio.Event(), Barrier(lines)
-    watching = asyncio.ensure_future(stop_with_parent(stop, barrier.heard))
+    order, stop, barrier = order_of(args), asyncio.Event(), Barrier(lines)
+    return await until_stopped(_status(args, order, lines, barrier, stop), stop, barrier.heard)
+
+
+async def until_stopped(
+    work: Awaitable[str], stop: asyncio.Event, heard: Callable[[bytes], None] = lambda _: None
+) -> int:
+    """The exit code of what ends with a status, and that a signal or the parent's end stops."""
+    watching = asyncio.ensure_future(stop_with_parent(stop, heard))
     try:
         with stop_on_signals(stop, patience=1_000):
-            status = await _status(args, order, lines, barrier, stop)
+            status = await work
     finally:
         watching.cancel()
     return EXIT_CODES["cancelled"] if status == CANCELLED else 0
@@ -217,7 +230,7 @@ class Barrier:
         return Start(float(monotonic), float(unix))
 
 
-def _order(args: argparse.Namespace) -> Order:
+def order_of(args: argparse.Namespace) -> Order:
     try:
         given = json.loads(args.scenario.read_text("utf-8"))
     except (OSError, ValueError) as error:
@@ -248,7 +261,7 @@ def _error(lines: Lines, word: str, message: str, **more: Any) -> int:
     return code
 
 
-def _arguments() -> argparse.ArgumentParser:
+def arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m loadtest.worker", description=__doc__)
     parser.add_argument("--scenario", type=Path, required=True, help="scenario document, JSON")
     parser.add_argument("--out", type=Path, required=True, help="directory for what it measures")

@@ -7,11 +7,15 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
+from measurement.column_block import Block, Ints
+from measurement.columns import SampleColumns
+from measurement.judgements import Judgements
+from measurement.latencies import OF_SUCCESSES
+from measurement.parts_of_run import Parts
 from measurement.proportion import Share
 from measurement.quantiles import Quantiles
-from measurement.sample import Sample
-from measurement.slo import Slo
-from measurement.tally import Tallies
 
 USUAL = (256, 1_024, 4_096)
 """Edges in prompt tokens where the SLO has no bands."""
@@ -47,41 +51,35 @@ class BandRow:
         }
 
 
-def rows(
-    samples: Sequence[Sample], slo: Slo | None, tallies: Tallies | None = None
-) -> tuple[BandRow, ...]:
-    """A row for each band in which something was offered, shortest first, unknown lengths last."""
+def rows(columns: SampleColumns, judgements: Judgements) -> tuple[BandRow, ...]:
+    """A row for each band in which something was offered, shortest first, unknown lengths last.
+
+    The columns are the end of those judged.
+    """
+    slo = judgements.slo
     own = sorted({band.prompt_tokens_over for band in slo.bands} - {0}) if slo else []
     edges = [0, *(own or USUAL)]
     bounds: list[tuple[int | None, int | None]] = [*pairwise(edges), (edges[-1], None)]
     bounds.append((None, None))
-    found = [(over, up_to, _inside(samples, over, up_to)) for over, up_to in bounds]
-    tallies = tallies or Tallies(slo)
-    return tuple(_row(over, up_to, rows, tallies) for over, up_to, rows in found if rows)
-
-
-def _inside(samples: Sequence[Sample], over: int | None, up_to: int | None) -> list[Sample]:
-    if over is None:
-        return [sample for sample in samples if sample.prompt_tokens is None]
-    return [
-        sample
-        for sample in samples
-        if sample.prompt_tokens is not None
-        and max(1, sample.prompt_tokens) > over
-        and (up_to is None or sample.prompt_tokens <= up_to)
-    ]
-
-
-def _row(
-    over: int | None, up_to: int | None, samples: Sequence[Sample], tallies: Tallies
-) -> BandRow:
-    good = [sample for sample in samples if sample.outcome.success]
-    return BandRow(
-        over=over,
-        up_to=up_to,
-        offered=len(samples),
-        joint=tallies.of(samples).joint,
-        ttft_ms=Quantiles.of([s.ttft for s in good if s.ttft is not None], scale=1e3),
-        tpot_ms=Quantiles.of([s.tpot for s in good if s.tpot is not None], scale=1e3),
-        e2e_ms=Quantiles.of([s.e2e for s in good if s.e2e is not None], scale=1e3),
+    parts = Parts.by(columns, judgements, lambda block: _band(block, edges))
+    ttft, tpot, e2e = (
+        parts.quantiles(OF_SUCCESSES[name]) for name in ("ttft_ms", "tpot_ms", "e2e_ms")
     )
+    return tuple(
+        BandRow(
+            *bounds[code],
+            offered=parts.offered[code],
+            joint=parts.joint(code),
+            ttft_ms=ttft[code],
+            tpot_ms=tpot[code],
+            e2e_ms=e2e[code],
+        )
+        for code in sorted(parts.offered)
+    )
+
+
+def _band(block: Block, edges: Sequence[int]) -> Ints:
+    """The place of each among the bounds; a prompt of nothing is one of the shortest."""
+    length = np.maximum(block.prompt_tokens, 1)
+    place = np.searchsorted(edges, length, side="left") - 1
+    return np.where(np.isnan(length), len(edges), place)

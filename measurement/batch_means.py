@@ -8,14 +8,19 @@ batch with how much it would if requests were independent.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from measurement.beta import student_quantile
 
 BATCHES = 20
+AT_ONCE = 1 << 16
+
+Floats = NDArray[np.float64]
 
 
 def effective_n(n: ArrayLike, k: ArrayLike) -> float:
@@ -25,20 +30,30 @@ def effective_n(n: ArrayLike, k: ArrayLike) -> float:
     against the normal, as a variance from twenty batches is itself uncertain. A share of 0 or 1
     does not vary, so it tells nothing of dependence, and n stands.
     """
-    sizes, hits = np.asarray(n, dtype=np.float64), np.asarray(k, dtype=np.float64)
-    sizes, hits = sizes[sizes > 0], hits[sizes > 0]
-    total = float(sizes.sum())
-    share = float(hits.sum()) / total if total else 0.0
-    batches = min(BATCHES, len(sizes))
+    sizes, hits = np.asarray(n), np.asarray(k)
+    batches = min(BATCHES, int(np.count_nonzero(sizes > 0)))
+    total = float(sum(float(part.sum()) for part, _ in _pieces(sizes, hits)))
+    share = sum(float(part.sum()) for _, part in _pieces(sizes, hits)) / total if total else 0.0
     if not 0 < share < 1 or batches < 2:
         return total
-    middles = np.cumsum(sizes) - sizes / 2
-    batch = np.minimum((middles * batches / total).astype(np.int64), batches - 1)
-    surplus = np.bincount(batch, weights=hits - share * sizes, minlength=batches)
+    surplus, before = np.zeros(batches), 0.0
+    for size, hit in _pieces(sizes, hits):
+        middles = before + np.cumsum(size) - size / 2
+        batch = np.minimum((middles * batches / total).astype(np.int64), batches - 1)
+        np.add.at(surplus, batch, hit - share * size)
+        before += float(size.sum())
     variance = batches / (batches - 1) * float(surplus @ surplus) / total**2
     if variance == 0:
         return total
     return min(total, share * (1 - share) / variance * _caution(batches))
+
+
+def _pieces(sizes: NDArray[Any], hits: NDArray[Any]) -> Iterator[tuple[Floats, Floats]]:
+    """Those that are not empty, some at a time: a series may be as long as a run has requests."""
+    for at in range(0, len(sizes), AT_ONCE):
+        size, hit = (part[at : at + AT_ONCE].astype(np.float64) for part in (sizes, hits))
+        there = size > 0
+        yield size[there], hit[there]
 
 
 @lru_cache

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from itertools import chain
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from measurement.quantiles import Interval, Quantiles, batch_means_interval
-from measurement.sample import Sample
+from measurement.column_block import Block, Bools, Floats
+from measurement.columns import SampleColumns
+from measurement.pooled_gaps import pooled_gaps
+from measurement.quantiles import Interval, Quantiles, batch_means_intervals
 
-OF_SUCCESSES: Mapping[str, Callable[[Sample], float | None]] = {
+Latency = Callable[[Block], Floats]
+
+OF_SUCCESSES: Mapping[str, Latency] = {
     "ttft_ms": lambda s: s.ttft,
     "service_ttft_ms": lambda s: s.service_ttft,
     "ttfat_ms": lambda s: s.ttfat,
@@ -22,7 +25,7 @@ OF_SUCCESSES: Mapping[str, Callable[[Sample], float | None]] = {
 }
 """Latencies of successes: one value a request."""
 
-OF_ALL: Mapping[str, Callable[[Sample], float | None]] = {
+OF_ALL: Mapping[str, Latency] = {
     "send_lag_ms": lambda s: s.send_lag,
     "client_lag_ms": lambda s: s.client_lag,
     "hold_ms": lambda s: s.hold,
@@ -34,47 +37,45 @@ WITH_INTERVALS = ("ttft_ms", "tpot_ms", "e2e_ms")
 NAMES = (*OF_SUCCESSES, "itl_ms", *OF_ALL)
 
 
-def quantiles(samples: Sequence[Sample]) -> dict[str, Quantiles]:
+def quantiles(columns: SampleColumns) -> dict[str, Quantiles]:
     """By name, in ms. ``itl_ms`` pools the gaps of all successes, token-weighted where known."""
-    successes = [sample for sample in samples if sample.outcome.success]
     found = {
-        name: Quantiles.of(_values(part, of), scale=1e3)
-        for part, table in ((successes, OF_SUCCESSES), (samples, OF_ALL))
-        for name, of in table.items()
+        **{name: of_successes(columns, of) for name, of in OF_SUCCESSES.items()},
+        **{name: Quantiles.of(columns.known(of), scale=1e3) for name, of in OF_ALL.items()},
+        "itl_ms": pooled_gaps(columns),
     }
-    found["itl_ms"] = _pooled_gaps(successes)
     return {name: found[name] for name in NAMES}
 
 
-def intervals(samples: Sequence[Sample]) -> dict[str, dict[str, Interval]]:
-    """Batch-means intervals of P50, P95 and P99, in ms; samples in order of intended start."""
-    successes = [sample for sample in samples if sample.outcome.success]
+def of_successes(columns: SampleColumns, of: Latency) -> Quantiles:
+    """The percentiles of one latency of the successes, in ms."""
+    return Quantiles.of(columns.known(only_successes(of)), scale=1e3)
+
+
+def only_successes(of: Latency) -> Latency:
+    """The same, with no value for what failed."""
+    return lambda block: np.where(block.success, of(block), np.nan)
+
+
+def intervals(columns: SampleColumns) -> dict[str, dict[str, Interval]]:
+    """Batch-means intervals of P50, P95 and P99, in ms."""
     found = {}
     for name in WITH_INTERVALS:
-        values = 1e3 * np.array(_values(successes, OF_SUCCESSES[name]), dtype=np.float64)
-        found[name] = {f"p{p}": batch_means_interval(values, p) for p in (50, 95, 99)}
+        values = columns.known(only_successes(OF_SUCCESSES[name]))
+        values *= 1e3
+        percents = (50, 95, 99)
+        rows = zip(percents, batch_means_intervals(values, percents), strict=True)
+        found[name] = {f"p{percent}": row for percent, row in rows}
     return found
 
 
-def itl_kind(samples: Sequence[Sample]) -> str | None:
+def itl_kind(columns: SampleColumns) -> str | None:
     """``itl`` when every gap says how many tokens it led to, else ``icl``: between chunks."""
-    gapped = [sample for sample in samples if sample.outcome.success and sample.gaps]
+    gapped = columns.count(lambda b: b.success & (b.gap_count > 0))
     if not gapped:
         return None
-    return "itl" if all(sample.gap_tokens is not None for sample in gapped) else "icl"
+    return "itl" if gapped == columns.count(_told) else "icl"
 
 
-def _values(samples: Sequence[Sample], of: Callable[[Sample], float | None]) -> list[float]:
-    return [value for value in map(of, samples) if value is not None]
-
-
-def _pooled_gaps(samples: Sequence[Sample]) -> Quantiles:
-    gapped = [sample for sample in samples if sample.gaps]
-    if not gapped:
-        return Quantiles()
-    if all(sample.gap_tokens is None for sample in gapped):
-        pooled = chain.from_iterable(sample.gaps for sample in gapped)
-        return Quantiles.of(np.fromiter(pooled, dtype=np.float64), scale=1e3)
-    gaps = np.concatenate([sample.token_gaps for sample in gapped])
-    weights = np.concatenate([sample.gap_weights for sample in gapped])
-    return Quantiles.of(gaps, scale=1e3, weights=weights)
+def _told(block: Block) -> Bools:
+    return block.success & (block.gap_count > 0) & block.told

@@ -6,14 +6,13 @@ that were lost or counted twice, or a run that was never steady.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from measurement.sample import Sample
+from measurement.columns import SampleColumns
 
 LEAST_TOLERANCE = 0.05
 MOST_TOLERANCE = 0.20
@@ -50,26 +49,34 @@ class Little:
 
 
 def check(
-    samples: Sequence[Sample], *, start: float, end: float, counted: float | None = None
+    columns: SampleColumns, *, start: float, end: float, counted: float | None = None
 ) -> Little:
     """Compare from ``start`` to ``end``; ``counted`` is the driver's own mean in flight there."""
-    spans = np.array(
-        [(s.sent_at, s.done_at) for s in samples if s.sent_at is not None and s.done_at is not None]
-    ).reshape(-1, 2)
-    sent, done = spans[:, 0], spans[:, 1]
-    within = (sent >= start) & (sent < end)
+    sent = columns.known(lambda b: b.sent_at[~np.isnan(b.done_at)])
+    done = columns.known(lambda b: b.done_at[~np.isnan(b.sent_at)])
     length = end - start
-    times = done[within] - sent[within]
+    seen = _overlap(sent, done, start, end)
+    first, last = (int(((sent <= at) & (done > at)).sum()) for at in (start, end))
+    times = (done - sent)[(sent >= start) & (sent < end)]
+    del sent, done  # of a long run, what is not needed any more makes room
     if length <= 0 or not len(times) or times.mean() <= 0:
         return Little("unknown", "no request was sent and ended in the steady part")
-    overlap = np.clip(np.minimum(done, end) - np.maximum(sent, start), 0, None)
-    seen = float(overlap.sum()) / length
+    seen /= length
     rate, seconds = len(times) / length, float(times.mean())
     in_flight = seen if counted is None else counted
     ratio = in_flight / (rate * seconds)
     tolerance = max(LEAST_TOLERANCE, _cut_off(times, seen))
-    status, note = _judged(ratio, tolerance, seen / (rate * seconds), (spans, start, end))
+    status, note = _judged(ratio, tolerance, seen / (rate * seconds), (first, last))
     return Little(status, note, in_flight, rate, seconds, ratio, tolerance)
+
+
+def _overlap(
+    sent: NDArray[np.float64], done: NDArray[np.float64], start: float, end: float
+) -> float:
+    """Seconds that all requests together were in flight between the two times."""
+    found = np.minimum(done, end)
+    found -= np.maximum(sent, start)
+    return float(np.clip(found, 0, None, out=found).sum())
 
 
 def _cut_off(times: NDArray[np.float64], in_flight: float) -> float:
@@ -83,7 +90,7 @@ def _cut_off(times: NDArray[np.float64], in_flight: float) -> float:
 
 
 def _judged(
-    ratio: float, tolerance: float, seen: float, part: tuple[NDArray[np.float64], float, float]
+    ratio: float, tolerance: float, seen: float, in_flight: tuple[int, int]
 ) -> tuple[str, str]:
     if tolerance > MOST_TOLERANCE:
         return "unknown", "the steady part is too short, against the requests' times, to check"
@@ -92,6 +99,5 @@ def _judged(
     fact = f"mean in flight is {ratio:.2f} times rate × time, where 1 ± {tolerance:.2f} may be"
     if abs(seen - 1) <= tolerance:
         return "off", f"{fact}: requests in flight were lost or counted twice"
-    spans, start, end = part
-    first, last = (int(((spans[:, 0] <= at) & (spans[:, 1] > at)).sum()) for at in (start, end))
+    first, last = in_flight
     return "off", f"{fact}: the run was not steady, in flight went from {first:,} to {last:,}"

@@ -5,13 +5,15 @@ Of successes alone, from the send: a policy's hold is no work of the engine's.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Self
 
 import numpy as np
 
-from measurement.sample import Sample
+from measurement.column_block import Block, Bools
+from measurement.columns import SampleColumns
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,29 +34,28 @@ class Moments:
     """Seconds per output token after the first chunk, over all tokens: a decode step's length."""
 
     @classmethod
-    def of(cls, samples: Sequence[Sample]) -> Self:
-        """Of the successes among the samples."""
-        good = [sample for sample in samples if sample.outcome.success]
-        told = [
-            (s.prompt_tokens, s.output_tokens)
-            for s in good
-            if s.prompt_tokens is not None and s.output_tokens is not None
-        ]
-        prompt = np.array([pair[0] for pair in told], dtype=np.float64)
-        output = np.array([pair[1] for pair in told], dtype=np.float64)
-        times = np.array([s.service_e2e for s in good if s.service_e2e is not None])
-        firsts = np.array([s.service_ttft for s in good if s.service_ttft is not None])
+    def of(cls, columns: SampleColumns) -> Self:
+        """Of the successes among the requests."""
+        prompt = columns.known(lambda b: np.where(_told(b), b.prompt_tokens, np.nan))
+        output = columns.known(lambda b: np.where(_told(b), b.output_tokens, np.nan))
+        lengths = {
+            "prompt": _mean(prompt),
+            "prompt_square": _mean(prompt**2),
+            "output": _mean(output),
+            "output_square": _mean(output**2),
+            "product": _mean(prompt * output),
+        }
+        del prompt, output  # so that no more columns are held than one asks for
+        times = columns.known(lambda b: b.service_e2e)
+        e2e, e2e_square = _mean(times), _mean(times**2)
+        firsts = columns.known(lambda b: np.where(b.success, b.service_ttft, np.nan))
         return cls(
-            n=len(good),
-            prompt=_mean(prompt),
-            prompt_square=_mean(prompt**2),
-            output=_mean(output),
-            output_square=_mean(output**2),
-            product=_mean(prompt * output),
-            e2e=_mean(times),
-            e2e_square=_mean(times**2),
+            n=columns.count(lambda b: b.success),
+            **lengths,
+            e2e=e2e,
+            e2e_square=e2e_square,
             ttft=_mean(firsts),
-            step=_step(good),
+            step=_step(columns),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -83,16 +84,17 @@ def _mean(values: np.ndarray[Any, np.dtype[np.float64]]) -> float | None:
     return float(values.mean()) if len(values) else None
 
 
-def _step(samples: Sequence[Sample]) -> float | None:
+def _told(block: Block) -> Bools:
+    """Successes of which both lengths are known."""
+    return block.success & ~np.isnan(block.prompt_tokens) & ~np.isnan(block.output_tokens)
+
+
+def _step(columns: SampleColumns) -> float | None:
     """Long answers count by their tokens, as they do in the engine's steps."""
-    spans = [
-        (s.last_token_at - s.first_token_at, s.output_tokens - s.first_chunk_tokens)
-        for s in samples
-        if s.tpot is not None
-        and s.first_token_at is not None
-        and s.last_token_at is not None
-        and s.output_tokens is not None
-        and s.first_chunk_tokens is not None
-    ]
-    tokens = sum(span[1] for span in spans)
-    return sum(span[0] for span in spans) / tokens if tokens else None
+    tokens = columns.count(lambda b: (b.output_tokens - b.first_chunk_tokens)[_paced(b)])
+    spans = ((b.last_token_at - b.first_token_at)[_paced(b)] for b in columns.blocks())
+    return sum(chain.from_iterable(span.tolist() for span in spans)) / tokens if tokens else None
+
+
+def _paced(block: Block) -> Bools:
+    return block.success & ~np.isnan(block.tpot)

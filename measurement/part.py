@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
+from measurement.column_block import OUTCOMES
+from measurement.judgements import Judgements
 from measurement.latencies import itl_kind, quantiles
 from measurement.outcome import Outcome
 from measurement.proportion import Share
 from measurement.quantiles import Quantiles
-from measurement.sample import Sample
-from measurement.slo import Slo
-from measurement.tally import Tallies
 from measurement.token_times import tokens_between
-from measurement.tokens import Tokens
+from measurement.tokens import Tokens, counted
 
 REJECTED = (Outcome.REJECTED_429, Outcome.REJECTED_503, Outcome.SHED)
 
@@ -45,30 +45,25 @@ class Part:
     itl_kind: str | None = None
 
     @classmethod
-    def of(
-        cls,
-        samples: Sequence[Sample],
-        slo: Slo | None,
-        *,
-        start: float,
-        end: float,
-        tallies: Tallies | None = None,
-    ) -> Part:
-        """The part of a whole run's samples; each belongs where its intended start is."""
-        own = [sample for sample in samples if sample.intended_at >= start]
-        tally = (tallies or Tallies(slo)).of(own)
+    def of(cls, judgements: Judgements, *, start: float, end: float) -> Part:
+        """The part of a whole run as it was judged; each request belongs where its intended start
+        is."""
+        run = judgements.columns
+        own = run.since(start)
+        tally = judgements.tally(len(run) - len(own))
+        outcomes = counted(own, lambda block: block.outcome)
         return cls(
             start=start,
             end=end,
             offered=len(own),
-            sent=sum(sample.sent_at is not None for sample in own),
-            outcomes=dict(Counter(sample.outcome for sample in own)),
+            sent=own.count(lambda b: ~np.isnan(b.sent_at)),
+            outcomes={OUTCOMES[code]: n for code, n in outcomes.items()},
             joint=tally.joint,
             excluded=tally.excluded,
-            rejected=sum(sample.outcome in REJECTED for sample in own),
-            sent_within=sum(s.sent_at is not None and start <= s.sent_at < end for s in samples),
-            served_within=sum(_ended_within(sample, start, end) for sample in samples),
-            tokens_within=tokens_between(samples, start, end),
+            rejected=own.count(lambda b: b.became(*REJECTED)),
+            sent_within=run.count(lambda b: (start <= b.sent_at) & (b.sent_at < end)),
+            served_within=run.count(lambda b: b.success & (start <= b.done_at) & (b.done_at < end)),
+            tokens_within=tokens_between(run, start, end),
             met_tokens=tally.met_tokens,
             tokens=Tokens.of(own),
             latencies=quantiles(own),
@@ -130,7 +125,3 @@ class Part:
 
     def _per_second(self, count: float) -> float | None:
         return count / self.seconds if self.seconds > 0 else None
-
-
-def _ended_within(sample: Sample, start: float, end: float) -> bool:
-    return sample.outcome.success and sample.done_at is not None and start <= sample.done_at < end

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,17 +37,17 @@ def percentile(
 
 @dataclass(frozen=True, slots=True)
 class Ordered:
-    """Values in order, with how often each counts."""
+    """Values in order, and by place how many there are up to it; None where each counts once."""
 
     values: NDArray[np.float64]
-    cumulative: NDArray[np.int64]
+    cumulative: NDArray[np.int64] | None = None
 
     @classmethod
     def of(cls, values: ArrayLike, *, weights: ArrayLike | None = None) -> Ordered:
         """Sort once, ask often."""
         given = np.asarray(values, dtype=np.float64)
         if weights is None:
-            return cls(np.sort(given), np.arange(1, len(given) + 1, dtype=np.int64))
+            return cls(np.sort(given))
         order = np.argsort(given, kind="stable")
         each = np.asarray(weights, np.int64)
         return cls(given[order], np.cumsum(each[order], dtype=np.int64))
@@ -55,10 +55,14 @@ class Ordered:
     @property
     def n(self) -> int:
         """How many there are, by weight."""
+        if self.cumulative is None:
+            return len(self.values)
         return int(self.cumulative[-1]) if len(self.cumulative) else 0
 
     def at(self, place: int) -> float:
         """The value of that 1-based rank."""
+        if self.cumulative is None:
+            return float(self.values[place - 1])
         return float(self.values[np.searchsorted(self.cumulative, place)])
 
     def percentile(self, percent: float) -> float | None:
@@ -87,13 +91,18 @@ class Quantiles:
     ) -> Quantiles:
         """The exact percentiles of the values times ``scale``."""
         ordered = Ordered.of(values, weights=weights)
-        if not ordered.n:
+        return cls.ranked(ordered.n, ordered.at, scale=scale)
+
+    @classmethod
+    def ranked(cls, n: int, at: Callable[[int], float], *, scale: float = 1.0) -> Quantiles:
+        """Of n values, of which ``at`` knows the one of each 1-based rank."""
+        if not n:
             return cls()
-        found = {f"p{p:g}": round(scale * ordered.at(rank(ordered.n, p)), 9) for p in PERCENTS}
-        small = {f"p{p:g}" for p in PERCENTS if ordered.n < minimum_n(p)}
+        found = {f"p{p:g}": round(scale * at(rank(n, p)), 9) for p in PERCENTS}
+        small = {f"p{p:g}" for p in PERCENTS if n < minimum_n(p)}
         return cls(
-            n=ordered.n,
-            max=round(scale * ordered.at(ordered.n), 9),
+            n=n,
+            max=round(scale * at(n), 9),
             rough={name: value for name, value in found.items() if name in small},
             **{name: value for name, value in found.items() if name not in small},
         )
@@ -147,8 +156,8 @@ def order_statistic_interval(values: ArrayLike, percent: float) -> Interval:
     return _interval(ordered, percent, ordered.n, "order statistics, if independent")
 
 
-def batch_means_interval(values_in_order: ArrayLike, percent: float) -> Interval:
-    """The interval shown by default: order statistics at the effective n.
+def batch_means_intervals(values_in_order: ArrayLike, percents: Sequence[float]) -> list[Interval]:
+    """The intervals shown by default, of several percentiles: order statistics at the effective n.
 
     That is the effective n of "no more than the percentile's value", by batch means over the
     values in order of intended start. Coverage as measured (table in docs/metrics.md): 95 to 98 %
@@ -158,9 +167,18 @@ def batch_means_interval(values_in_order: ArrayLike, percent: float) -> Interval
     """
     values = np.asarray(values_in_order, dtype=np.float64)
     ordered = Ordered.of(values)
-    value = ordered.percentile(percent)
-    worth = 0.0 if value is None else effective_n(np.ones(len(values)), values <= value)
-    return _interval(ordered, percent, worth, "batch means")
+    each = np.broadcast_to(1.0, len(values))
+    found = []
+    for percent in percents:
+        value = ordered.percentile(percent)
+        worth = 0.0 if value is None else effective_n(each, values <= value)
+        found.append(_interval(ordered, percent, worth, "batch means"))
+    return found
+
+
+def batch_means_interval(values_in_order: ArrayLike, percent: float) -> Interval:
+    """The interval of one percentile."""
+    return batch_means_intervals(values_in_order, (percent,))[0]
 
 
 def _interval(ordered: Ordered, percent: float, worth: float, method: str) -> Interval:

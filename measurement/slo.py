@@ -107,10 +107,13 @@ class Slo:
         unmeasured = tuple(metric for metric, answer in broken.items() if answer is None)
         return Judgement(met=not missed, missed=missed, unmeasured=unmeasured)
 
+    def table(self, tenant: str | None) -> tuple[Band, ...]:
+        """Every threshold that holds for the tenant, by prompt length, longest first."""
+        return self._tables.get(tenant) or self._tables[None]
+
     def _maxima(self, tenant: str, prompt_tokens: int | None) -> Mapping[str, float]:
-        table = self._tables.get(tenant) or self._tables[None]
         length = max(0, prompt_tokens or 0)
-        return next(row.maxima for row in table if length > row.prompt_tokens_over)
+        return next(row.maxima for row in self.table(tenant) if length > row.prompt_tokens_over)
 
 
 def judge(sample: Sample, slo: Slo | None) -> Judgement:

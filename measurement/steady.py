@@ -9,15 +9,16 @@ Why this method: docs/decisions/0080.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from measurement.column_block import Block, Bools
+from measurement.columns import SampleColumns
+from measurement.latencies import Latency
 from measurement.mser import BATCH, Settling, settling
-from measurement.sample import Sample
 
 Series = NDArray[np.float64]
 
@@ -61,14 +62,14 @@ class Steady:
         }
 
 
-def detect(samples: Sequence[Sample], *, duration: float, closed_loop: bool = False) -> Steady:
+def detect(columns: SampleColumns, *, duration: float, closed_loop: bool = False) -> Steady:
     """Where the run's steady part begins, and why there."""
-    if duration < LEAST_SECONDS or len(samples) < LEAST_REQUESTS:
+    if duration < LEAST_SECONDS or len(columns) < LEAST_REQUESTS:
         least = f"{LEAST_SECONDS:g} s and {LEAST_REQUESTS} requests"
         return Steady(None, f"too short to tell: a start is only looked for in {least} or more")
     over_time = ("completions", _completions) if closed_loop else ("in flight", _in_flight)
-    first = _over_time(over_time[0], over_time[1](samples, duration), duration)
-    latencies = (_by_request(name, samples, of) for name, of in _LATENCIES)
+    first = _over_time(over_time[0], over_time[1](columns, duration), duration)
+    latencies = (_by_request(name, columns, of) for name, of in _LATENCIES)
     return _latest([first, *(row for row in latencies if row is not None)], duration)
 
 
@@ -93,37 +94,40 @@ def _over_time(name: str, values: Series, duration: float) -> Settled:
     return _row(name, found, None if found.start is None else found.start * duration / len(values))
 
 
-def _by_request(
-    name: str, samples: Sequence[Sample], of: Callable[[Sample], float | None]
-) -> Settled | None:
+def _by_request(name: str, columns: SampleColumns, of: Latency) -> Settled | None:
     """A latency in order of intended start; None where too few requests have one.
 
     Its logarithm is judged: latencies have long tails, and one late request should not move a cut.
     """
-    pairs = sorted((s.intended_at, of(s) or 0.0) for s in samples if s.outcome.success)
-    pairs = [pair for pair in pairs if pair[1] > 0]
-    if len(pairs) < LEAST_REQUESTS:
+    starts = columns.known(lambda block: block.intended_at[_positive(block, of)])
+    values = columns.known(lambda block: of(block)[_positive(block, of)])
+    if len(values) < LEAST_REQUESTS:
         return None
-    found = settling(np.log(np.array([value for _, value in pairs])))
-    return _row(name, found, None if found.start is None else pairs[found.start][0])
+    order = np.lexsort((values, starts))
+    values = values[order]
+    found = settling(np.log(values, out=values))
+    return _row(name, found, None if found.start is None else float(starts[order[found.start]]))
+
+
+def _positive(block: Block, of: Latency) -> Bools:
+    return block.success & (of(block) > 0)
 
 
 def _row(name: str, found: Settling, at: float | None) -> Settled:
     return Settled(name, 0.0 if found.start == 0 else at, found.because)
 
 
-_LATENCIES: tuple[tuple[str, Callable[[Sample], float | None]], ...] = (
-    ("TTFT", lambda sample: sample.ttft),
-    ("TPOT", lambda sample: sample.tpot),
+_LATENCIES: tuple[tuple[str, Latency], ...] = (
+    ("TTFT", lambda block: block.ttft),
+    ("TPOT", lambda block: block.tpot),
 )
 
 
-def _in_flight(samples: Sequence[Sample], duration: float) -> Series:
+def _in_flight(columns: SampleColumns, duration: float) -> Series:
     """Mean number between intended start and end, in equal steps of time."""
     edges = np.linspace(0, duration, POINTS + 1)
-    begun = np.sort([s.intended_at for s in samples])
-    ended = np.sort([s.done_at for s in samples if s.done_at is not None])
-    area = _since(begun, edges) - _since(ended, edges)
+    area = _since(columns.known(lambda block: block.intended_at), edges)
+    area -= _since(np.sort(columns.known(lambda block: block.done_at)), edges)
     return np.diff(area) / (duration / POINTS)
 
 
@@ -135,7 +139,7 @@ def _since(instants: Series, edges: Series) -> Series:
     return result
 
 
-def _completions(samples: Sequence[Sample], duration: float) -> Series:
-    ended = [s.done_at for s in samples if s.done_at is not None and s.outcome.success]
+def _completions(columns: SampleColumns, duration: float) -> Series:
+    ended = columns.known(lambda block: block.done_at[block.success])
     counts, _ = np.histogram(ended, bins=POINTS, range=(0, duration))
     return counts.astype(np.float64)

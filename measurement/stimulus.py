@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from measurement.chi_square import chi_square_quantile
-from measurement.sample import Sample
+from measurement.columns import SampleColumns
 
 _MOST_BINS = 1000
 _LEAST_BINS = 20
@@ -62,10 +62,9 @@ def dispersion_range(expected: float, bins: int) -> tuple[float, float]:
     return expected * low, expected * high
 
 
-def gaps_of(samples: Sequence[Sample], duration: float, expected: Expected | None = None) -> Gaps:
+def gaps_of(columns: SampleColumns, duration: float, expected: Expected | None = None) -> Gaps:
     """Gaps and counts of the times at which requests were handed to the policy, evened."""
-    handed = [s.handed_at for s in samples if s.handed_at is not None]
-    arrivals = np.sort(np.array(handed, dtype=np.float64))
+    arrivals = np.sort(columns.known(lambda block: block.handed_at))
     if expected is not None and expected.evened is not None:
         arrivals = expected.evened(arrivals)
         duration = float(expected.evened(np.array([duration]))[0])

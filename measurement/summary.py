@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from measurement.bands import BandRow
 from measurement.bands import rows as band_rows
+from measurement.columns import SampleColumns
+from measurement.judgements import Judgements
 from measurement.latencies import intervals
 from measurement.little import Little
 from measurement.little import check as check_little
@@ -15,10 +17,9 @@ from measurement.moments import Moments
 from measurement.part import Part
 from measurement.quantiles import Interval
 from measurement.run_budget import RunBudget
-from measurement.sample import Sample
 from measurement.slo import Slo
 from measurement.steady import Steady
-from measurement.tally import Tallies, Tally
+from measurement.tally import Tally
 from measurement.tenants import TenantRow, fairness, rows, worst
 
 
@@ -79,7 +80,7 @@ class Summary:
 
 
 def summarise(
-    samples: Iterable[Sample],
+    columns: SampleColumns,
     *,
     slo: Slo | None,
     duration: float,
@@ -92,30 +93,22 @@ def summarise(
     Requests intended in the first ``warm_up`` seconds are cut. ``counted_in_flight`` is the
     driver's own mean in flight over the steady part, for Little's law; ``weights`` are tenants'.
     """
-    ordered = sorted(samples, key=lambda sample: (sample.intended_at, sample.index))
-    tallies = Tallies(slo)
-    whole = Part.of(ordered, slo, start=0.0, end=duration, tallies=tallies)
-    steady = whole
-    if warm_up:
-        steady = Part.of(ordered, slo, start=warm_up, end=duration, tallies=tallies)
-    kept = steady_samples(ordered, warm_up)
-    found = rows(kept, slo, tallies)
+    judgements = Judgements.of(columns, slo)
+    whole = Part.of(judgements, start=0.0, end=duration)
+    steady = Part.of(judgements, start=warm_up, end=duration) if warm_up else whole
+    kept = columns.since(warm_up)
+    found = rows(kept, judgements)
     return Summary(
         steady=steady,
         whole=whole,
         intervals=intervals(kept),
         tenants=found,
         fairness=fairness(found, weights),
-        little=check_little(ordered, start=warm_up, end=duration, counted=counted_in_flight),
+        little=check_little(columns, start=warm_up, end=duration, counted=counted_in_flight),
         moments=Moments.of(kept),
-        bands=band_rows(kept, slo, tallies),
+        bands=band_rows(kept, judgements),
         budget=RunBudget.of(steady.joint, slo.target) if slo else None,
         warm_up=warm_up,
         duration=duration,
-        tally=tallies.of(kept),
+        tally=judgements.tally(len(columns) - len(kept)),
     )
-
-
-def steady_samples(samples: Iterable[Sample], warm_up: float) -> list[Sample]:
-    """What is left when the first ``warm_up`` seconds are cut: what the verdict is about."""
-    return [sample for sample in samples if sample.intended_at >= warm_up]

@@ -1,22 +1,19 @@
 """What a verdict needs of a run: for each objective, how many of how many met it, window by window.
 
-It comes from the cohorts of windows, so a verdict on a run that is still going and the one at its
-end are the same arithmetic on the same fold.
+It comes from the cohorts of windows while a run is going, and from all of its samples at its end
+(``measurement.judgements``): the verdict is the same arithmetic on both.
 """
 
 from __future__ import annotations
 
-import operator
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from measurement.batch_means import effective_n
-from measurement.cohort import Cohort, CohortBuilder
+from measurement.cohort import Cohort
 from measurement.proportion import Share
-from measurement.sample import Sample
-from measurement.slo import Slo, judge
 from measurement.window import Window
 
 
@@ -63,11 +60,6 @@ class Tally:
         kept = sorted((w for w in windows if w.start >= since), key=lambda w: w.index)
         return cls.of_cohorts([window.cohort for window in kept])
 
-    @classmethod
-    def of_samples(cls, samples: Iterable[Sample], slo: Slo | None, *, width: float = 1.0) -> Tally:
-        """From the samples of the part that is to be judged."""
-        return cls.of_cohorts(cohorts_of(samples, slo, width=width))
-
     @cached_property
     def joint(self) -> Share:
         """Requests that met every objective."""
@@ -86,34 +78,3 @@ class Tally:
 
     def _share(self, hits: Sequence[int]) -> Share:
         return Share(sum(hits), sum(self.judged), effective_n(self.judged, hits))
-
-
-class Tallies:
-    """Tallies of parts of one run under one SLO. A part that holds the same samples in the same
-    order as another, as the only tenant's does, is counted once."""
-
-    def __init__(self, slo: Slo | None) -> None:
-        self._slo = slo
-        self._known: list[tuple[Sequence[Sample], Tally]] = []
-
-    def of(self, samples: Sequence[Sample]) -> Tally:
-        """The samples' tally."""
-        for known, tally in self._known:
-            if len(known) == len(samples) and all(map(operator.is_, known, samples)):
-                return tally
-        tally = Tally.of_samples(samples, self._slo)
-        self._known.append((samples, tally))
-        return tally
-
-
-def cohorts_of(samples: Iterable[Sample], slo: Slo | None, *, width: float = 1.0) -> list[Cohort]:
-    """The cohorts of the samples' windows in order of time, without histograms."""
-    builders: dict[int, CohortBuilder] = {}
-    for sample in samples:
-        index = int(sample.intended_at // width)
-        builder = builders.get(index)
-        if builder is None:
-            builder = builders[index] = CohortBuilder()
-        builder.offered(sample.tenant)
-        builder.count(sample, judge(sample, slo))
-    return [builder.freeze() for _, builder in sorted(builders.items())]

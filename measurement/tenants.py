@@ -6,12 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from measurement.columns import SampleColumns
+from measurement.judgements import Judgements
+from measurement.latencies import OF_SUCCESSES
 from measurement.outcome import Outcome
+from measurement.parts_of_run import Parts
 from measurement.proportion import Share
 from measurement.quantiles import Quantiles
-from measurement.sample import Sample
-from measurement.slo import Slo
-from measurement.tally import Tallies
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +52,28 @@ class TenantRow:
         }
 
 
-def rows(
-    samples: Sequence[Sample], slo: Slo | None, tallies: Tallies | None = None
-) -> tuple[TenantRow, ...]:
-    """A row for each tenant, in order of name."""
-    total = sum(sample.output_tokens or 0 for sample in samples)
-    by_tenant: dict[str, list[Sample]] = {}
-    for sample in samples:
-        by_tenant.setdefault(sample.tenant, []).append(sample)
-    tallies = tallies or Tallies(slo)
-    return tuple(
-        _row(name, own, None if slo is None else slo.target_for(name), total, tallies)
-        for name, own in sorted(by_tenant.items())
-    )
+def rows(columns: SampleColumns, judgements: Judgements) -> tuple[TenantRow, ...]:
+    """A row for each tenant, in order of name. The columns are the end of those judged."""
+    parts = Parts.by(columns, judgements, lambda block: block.tenant)
+    tokens = parts.sums(lambda block: np.nan_to_num(block.output_tokens))
+    shed = parts.sums(lambda block: block.became(Outcome.SHED))
+    ttft, tpot = (parts.quantiles(OF_SUCCESSES[name]) for name in ("ttft_ms", "tpot_ms"))
+    total, slo = sum(tokens.values()), judgements.slo
+    found = [
+        TenantRow(
+            tenant=columns.tenants[code],
+            offered=parts.offered[code],
+            joint=parts.joint(code),
+            target=None if slo is None else slo.target_for(columns.tenants[code]),
+            ttft_ms=ttft[code],
+            tpot_ms=tpot[code],
+            shed=shed[code],
+            output_tokens=tokens[code],
+            token_share=tokens[code] / total if total else None,
+        )
+        for code in parts.offered
+    ]
+    return tuple(sorted(found, key=lambda row: row.tenant))
 
 
 def worst(found: Sequence[TenantRow]) -> TenantRow | None:
@@ -85,21 +97,3 @@ def fairness(
         "max_min": max(shares) / min(shares) if shares and min(shares) > 0 else None,
         "jain": sum(served) ** 2 / (len(served) * squares) if squares else None,
     }
-
-
-def _row(
-    name: str, own: Sequence[Sample], target: float | None, total: int, tallies: Tallies
-) -> TenantRow:
-    successes = [sample for sample in own if sample.outcome.success]
-    tokens = sum(sample.output_tokens or 0 for sample in own)
-    return TenantRow(
-        tenant=name,
-        offered=len(own),
-        joint=tallies.of(own).joint,
-        target=target,
-        ttft_ms=Quantiles.of([s.ttft for s in successes if s.ttft is not None], scale=1e3),
-        tpot_ms=Quantiles.of([s.tpot for s in successes if s.tpot is not None], scale=1e3),
-        shed=sum(sample.outcome is Outcome.SHED for sample in own),
-        output_tokens=tokens,
-        token_share=tokens / total if total else None,
-    )

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
 from measurement.batch_means import effective_n
 from measurement.because import percents
+from measurement.column_block import Block, Bools
+from measurement.columns import SampleColumns
+from measurement.judgements import Judgements
+from measurement.judging import missed_of, value_of
+from measurement.latencies import only_successes
 from measurement.objective_verdict import FAIL, INCONCLUSIVE, PASS, judge_share
 from measurement.objectives import METRICS
 from measurement.outcome import Outcome
 from measurement.part import REJECTED, Part
 from measurement.proportion import Share
 from measurement.quantiles import minimum_n, percentile
-from measurement.sample import Sample
 from measurement.slo import Slo
 from measurement.thresholds import AT_MOST, SIGNS, Kind, Threshold, plain
 
@@ -53,39 +58,41 @@ class ThresholdVerdict:
 class _Run:
     """The part of a run that counts."""
 
-    samples: Sequence[Sample]
+    columns: SampleColumns
     part: Part
 
 
 def judge_thresholds(
     thresholds: Iterable[Threshold],
-    samples: Iterable[Sample],
+    columns: SampleColumns,
     slo: Slo | None,
     *,
     start: float,
     end: float,
 ) -> tuple[ThresholdVerdict, ...]:
     """Each threshold on the requests that were intended from ``start`` on, warm-up cut."""
-    ordered = sorted(samples, key=lambda sample: (sample.intended_at, sample.index))
-    part = Part.of(ordered, slo, start=start, end=end)
-    run = _Run([one for one in ordered if one.intended_at >= start], part)
+    part = Part.of(Judgements.of(columns, slo), start=start, end=end)
+    run = _Run(columns.since(start), part)
     return tuple(_RULES[one.measured.kind](one, run) for one in thresholds)
 
 
 def _latency(threshold: Threshold, run: _Run) -> ThresholdVerdict:
     """``p(95)<800`` holds when at least 95 % of the offered are within 800, failures beyond."""
-    metric, percent = METRICS[threshold.metric], threshold.percent or 0.0
-    judged = [
-        (one, missed)
-        for one in run.samples
-        for missed in (metric.missed(one, threshold.limit),)
-        if one.outcome is not Outcome.CANCELLED or missed  # else left out, as everywhere
-    ]
-    share = _share((one, missed is not True) for one, missed in judged)
-    measured = sum(missed is not None for _, missed in judged)
+    name, percent = threshold.metric, threshold.percent or 0.0
+    metric = METRICS[name]
+
+    def missed(block: Block) -> Bools:
+        return missed_of(block, name, threshold.limit)[0]
+
+    def judged(block: Block) -> Bools:  # a cancel that missed nothing is left out, as everywhere
+        return ~block.became(Outcome.CANCELLED) | missed(block)
+
+    share = _share(run.columns, judged, lambda block: ~missed(block))
+    measured = run.columns.count(
+        lambda block: judged(block) & ~missed_of(block, name, threshold.limit)[1]
+    )
     found = _within(threshold, share, percent / 100, measured)
-    values = [metric.of(one) for one in run.samples if one.outcome.success]
-    known = [value for value in values if value is not None]
+    known = run.columns.known(only_successes(lambda block: value_of(block, name)))
     value = percentile(known, percent) if len(known) >= minimum_n(percent) else None
     made = _made(threshold, found, value=value)
     if measured >= minimum_n(percent):
@@ -102,10 +109,12 @@ def _shared(threshold: Threshold, run: _Run) -> ThresholdVerdict:
     """A share of the offered, or what is left of them, against its limit."""
     if threshold.metric == "attainment":
         return _made(threshold, _within(threshold, run.part.joint, threshold.limit, None))
-    rejected = threshold.metric == "rejected"
-    counted = [one for one in run.samples if one.outcome is not Outcome.CANCELLED]
-    hit = _was_rejected if rejected else _was_error
-    kept = _share((one, not hit(one)) for one in counted)
+    hit = _was_rejected if threshold.metric == "rejected" else _was_error
+    kept = _share(
+        run.columns,
+        lambda block: ~block.became(Outcome.CANCELLED),
+        lambda block: ~hit(block),
+    )
     return _made(threshold, _within(threshold, kept, 1 - threshold.limit, None))
 
 
@@ -214,25 +223,28 @@ def _made(threshold: Threshold, facts: Any, *, value: float | None = None) -> Th
     )
 
 
-def _share(hits: Iterable[tuple[Sample, bool]]) -> Share:
+def _share(
+    columns: SampleColumns, counts: Callable[[Block], Bools], good: Callable[[Block], Bools]
+) -> Share:
     """Counted by windows of a second, as objectives are."""
     sizes: Counter[int] = Counter()
-    good: Counter[int] = Counter()
-    for sample, hit in hits:
-        window = math.floor(sample.intended_at)
-        sizes[window] += 1
-        good[window] += hit
+    hits: Counter[int] = Counter()
+    for block in columns.blocks():
+        window, which = np.floor(block.intended_at), counts(block)
+        for found, rows in ((sizes, which), (hits, which & good(block))):
+            names, numbers = np.unique(window[rows], return_counts=True)
+            found.update(dict(zip(names.tolist(), numbers.tolist(), strict=True)))
     order = sorted(sizes)
-    n, k = [sizes[at] for at in order], [good[at] for at in order]
+    n, k = [sizes[at] for at in order], [hits[at] for at in order]
     return Share(sum(k), sum(n), effective_n(n, k))
 
 
-def _was_rejected(sample: Sample) -> bool:
-    return sample.outcome in REJECTED
+def _was_rejected(block: Block) -> Bools:
+    return block.became(*REJECTED)
 
 
-def _was_error(sample: Sample) -> bool:
-    return not sample.outcome.success and sample.outcome not in REJECTED
+def _was_error(block: Block) -> Bools:
+    return ~block.success & ~_was_rejected(block)
 
 
 _RULES: dict[Kind, Callable[[Threshold, _Run], ThresholdVerdict]] = {

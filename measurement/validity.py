@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
+from measurement.columns import SampleColumns
 from measurement.histogram import Histogram
+from measurement.latencies import OF_ALL
 from measurement.outcome import Outcome
 from measurement.quantiles import Quantiles
-from measurement.sample import Sample
 from measurement.stimulus import Expected, Gaps, gaps_of
 
 ON_TIME = 0.010
@@ -49,7 +52,7 @@ class Validity:
 
 
 def check(  # noqa: PLR0913 - what is known of a run, all by keyword
-    samples: Sequence[Sample],
+    columns: SampleColumns,
     *,
     duration: float,
     scheduled: int | None = None,
@@ -58,27 +61,27 @@ def check(  # noqa: PLR0913 - what is known of a run, all by keyword
     ttft_target: float | None = None,
     expected: Expected | None = None,
 ) -> Validity:
-    """Judge the stimulus of a run that offered ``samples`` within ``duration`` seconds.
+    """Judge the stimulus of a run that offered these requests within ``duration`` seconds.
 
     ``scheduled`` is how many the schedule held by then; ``loop_lag`` how late the client's event
     loop ran, in seconds; ``receive_lag`` how late it read what the kernel had (the larger is
     judged: packets that wait together look younger than they are); ``ttft_target`` the TTFT
     objective, in seconds.
     """
-    on_time = _on_time(samples)
-    gaps = gaps_of(samples, duration, expected)
+    on_time = _on_time(columns)
+    gaps = gaps_of(columns, duration, expected)
     reasons = [
         *_late(on_time),
-        *_dropped(samples),
+        *_dropped(columns),
         *_lagging(loop_lag, receive_lag, ttft_target),
-        *_unreconciled(samples, scheduled),
+        *_unreconciled(columns, scheduled),
     ]
     return Validity(
         status="invalid" if reasons else "valid",
         reasons=tuple(reasons),
         warnings=tuple(gaps.warnings(expected)),
         numbers={
-            **_numbers(samples, duration, on_time, (gaps, expected)),
+            **_numbers(columns, duration, on_time, (gaps, expected)),
             "loop_lag_ms": _percentiles(loop_lag),
             "receive_lag_ms": _percentiles(receive_lag),
         },
@@ -97,11 +100,12 @@ class _OnTime:
         return self.within / self.due if self.due else None
 
 
-def _on_time(samples: Sequence[Sample]) -> _OnTime:
+def _on_time(columns: SampleColumns) -> _OnTime:
     """A request that the user's cancel kept from the policy was not due any more."""
-    due = [s for s in samples if s.handed_at is not None or s.outcome is not Outcome.CANCELLED]
-    within = sum(s.client_lag is not None and s.client_lag <= ON_TIME for s in due)
-    return _OnTime(within, len(due))
+    return _OnTime(
+        within=columns.count(lambda b: b.client_lag <= ON_TIME),
+        due=columns.count(lambda b: ~np.isnan(b.handed_at) | ~b.became(Outcome.CANCELLED)),
+    )
 
 
 def _late(on_time: _OnTime) -> Iterator[str]:
@@ -114,10 +118,18 @@ def _late(on_time: _OnTime) -> Iterator[str]:
         )
 
 
-def _dropped(samples: Sequence[Sample]) -> Iterator[str]:
-    dropped = sum(sample.outcome is Outcome.DROPPED for sample in samples)
-    if dropped:
-        noun = "request was" if dropped == 1 else "requests were"
+def _dropped(columns: SampleColumns) -> Iterator[str]:
+    dropped = columns.count(lambda block: block.became(Outcome.DROPPED))
+    if not dropped:
+        return
+    noun = "request was" if dropped == 1 else "requests were"
+    first = columns.firsts.get(Outcome.DROPPED)
+    if first is not None and first.error:  # those that are merely late say nothing
+        yield (
+            f"{dropped:,} {noun} dropped, at least one because the client's machine could make "
+            f"no connection for it: {first.error}."
+        )
+    else:
         yield (
             f"{dropped:,} {noun} dropped, more than 1 s late for a cause of the client's own. "
             "Run it where less else runs, or at a lower rate."
@@ -140,11 +152,12 @@ def _lagging(
         )
 
 
-def _unreconciled(samples: Sequence[Sample], scheduled: int | None) -> Iterator[str]:
-    distinct = len({sample.index for sample in samples})
-    if distinct != len(samples):
+def _unreconciled(columns: SampleColumns, scheduled: int | None) -> Iterator[str]:
+    indices = np.sort(columns.values(lambda block: block.index))
+    distinct = np.count_nonzero(np.diff(indices, prepend=-1.0))
+    if distinct != len(columns):
         yield (
-            f"{len(samples):,} samples were recorded for {distinct:,} requests, so counts don't "
+            f"{len(columns):,} samples were recorded for {distinct:,} requests, so counts don't "
             "reconcile. The recorder is at fault: please report it."
         )
     if scheduled is not None and distinct != scheduled:
@@ -155,33 +168,29 @@ def _unreconciled(samples: Sequence[Sample], scheduled: int | None) -> Iterator[
 
 
 def _numbers(
-    samples: Sequence[Sample],
+    columns: SampleColumns,
     duration: float,
     on_time: _OnTime,
     shape: tuple[Gaps, Expected | None],
 ) -> dict[str, Any]:
     gaps, expected = shape
-    sent = [s for s in samples if s.sent_at is not None]
-    in_time = sum(s.sent_at is not None and s.sent_at < duration for s in sent)
+    in_time = columns.count(lambda b: b.sent_at < duration)
     return {
-        "offered": len(samples),
-        "sent": len(sent),
+        "offered": len(columns),
+        "sent": columns.count(lambda b: ~np.isnan(b.sent_at)),
         "on_time_share": on_time.share,
-        "offered_rate": len(samples) / duration if duration > 0 else None,
+        "offered_rate": len(columns) / duration if duration > 0 else None,
         "achieved_rate": in_time / duration if duration > 0 else None,
-        "send_lag_ms": _lag(s.send_lag for s in sent),
-        "client_lag_ms": _lag(s.client_lag for s in samples),
-        "hold_ms": _lag(s.hold for s in samples),
+        **{
+            name: Quantiles.of(columns.known(of), scale=1e3).to_json()
+            for name, of in OF_ALL.items()
+        },
         "cv": gaps.cv,
         "dispersion": gaps.dispersion,
         "dispersion_bins": gaps.bins,
         "expected_cv": expected.cv if expected else None,
         "expected_dispersion": expected.dispersion if expected else None,
     }
-
-
-def _lag(values: Iterable[float | None]) -> dict[str, Any]:
-    return Quantiles.of([v for v in values if v is not None], scale=1e3).to_json()
 
 
 def _percentiles(lag: Histogram | None) -> dict[str, Any] | None:

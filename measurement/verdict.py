@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from measurement.because import because, left_out, reasons_of
+from measurement.columns import SampleColumns
+from measurement.judgements import Judgements
 from measurement.objective_verdict import (
     FAIL,
     INCONCLUSIVE,
@@ -16,7 +18,6 @@ from measurement.objective_verdict import (
     judge_share,
 )
 from measurement.proportion import Share
-from measurement.sample import Sample
 from measurement.slo import Slo
 from measurement.tally import Tally
 from measurement.validity import Validity
@@ -86,10 +87,10 @@ class Verdict:
 
 
 def judge_samples(
-    samples: Iterable[Sample], slo: Slo | None, validity: Validity | None = None
+    columns: SampleColumns, slo: Slo | None, validity: Validity | None = None
 ) -> Verdict:
-    """The verdict on the samples of the part that counts, warm-up already cut."""
-    return judge(Tally.of_samples(samples, slo), slo, validity)
+    """The verdict on the requests of the part that counts, warm-up already cut."""
+    return judge(Judgements.of(columns, slo).tally(), slo, validity)
 
 
 def judge_windows(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -143,6 +144,15 @@ class WindowFold:
         window = self._windows.get(int(at // self.width)) or self._at(at)
         window.tokens += n
         window.dirty = True
+
+    def all_tokens(self, ats: Sequence[float], counts: Sequence[int]) -> None:
+        """``tokens`` of each, in order of time; those of one window together."""
+        width, start = self.width, 0
+        while start < len(ats):
+            same = ats[start] // width
+            end = bisect_right(ats, same, start, key=lambda at: at // width)
+            self.tokens(ats[start], sum(counts[start:end]))
+            start = end
 
     def in_flight(self, at: float, n: int) -> None:
         """From ``at`` on, ``n`` requests are in flight."""

@@ -110,7 +110,7 @@ TABLE: Mapping[DecisionPoint, Mapping[Host, _Cell]] = MappingProxyType(
             _ENGINE_QUEUE,
         ),
         DecisionPoint.RETRY: _everywhere(
-            (_NO, "A simulation sends each request once: a refusal is a result."),
+            (Mode.ENFORCED, "A simulation sends again what the model refused, as it says."),
             (Mode.ENFORCED, "The load driver sends again what the engine refused, as it says."),
             (Mode.ENFORCED, "The gateway asks an engine again, before a caller has seen a byte."),
             (_NO, "An engine doesn't retry: its callers do."),

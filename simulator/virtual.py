@@ -97,7 +97,7 @@ def replay(
     while True:
         while at < len(events) and engine.ingesting < ahead and not events[at][1]:
             when, _, place = events[at]
-            taken[place] = _add(engine, listed[place], place, when)
+            taken[place] = add(engine, listed[place], place, when)
             at += 1
         due = engine.next_step_at()
         if at < len(events) and (due is None or events[at][0] <= due):
@@ -106,11 +106,9 @@ def replay(
             if leaves:
                 engine.abort(str(place))
             else:
-                taken[place] = _add(engine, listed[place], place, when)
+                taken[place] = add(engine, listed[place], place, when)
         elif due is None:
-            return [
-                _served(*entry) for entry in zip(range(len(listed)), listed, taken, strict=True)
-            ]
+            return [served(*entry) for entry in zip(range(len(listed)), listed, taken, strict=True)]
         elif on_step is None:
             engine.run_until(events[at][0] if at < len(events) else math.inf)
         else:
@@ -126,7 +124,8 @@ def _events(arrivals: list[Arrival]) -> list[tuple[float, bool, int]]:
     return sorted(events)
 
 
-def _add(engine: Engine, arrival: Arrival, place: int, when: float) -> Sequence | str:
+def add(engine: Engine, arrival: Arrival, place: int, when: float) -> Sequence | str:
+    """Hand one to the engine; the limit's name where it is refused."""
     request = Request(str(place), arrival.prompt_tokens, arrival.output_tokens, arrival.content)
     try:
         return engine.add(request, when)
@@ -134,7 +133,8 @@ def _add(engine: Engine, arrival: Arrival, place: int, when: float) -> Sequence 
         return refusal.reason
 
 
-def _served(index: int, arrival: Arrival, taken: Sequence | str) -> Served:
+def served(index: int, arrival: Arrival, taken: Sequence | str) -> Served:
+    """What became of one, once nothing more can become of it."""
     if isinstance(taken, str):
         return Served(index, arrival.at, arrival.prompt_tokens, refused=taken)
     # The engine has the token of a running step already; who left before its end never got it.

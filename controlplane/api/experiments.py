@@ -31,6 +31,19 @@ class ExperimentIn(serializers.Serializer[Any]):
     reduced = serializers.BooleanField(
         required=False, help_text="shorter runs of the same shape: a look, no figures to quote"
     )
+    served = serializers.BooleanField(
+        required=False,
+        help_text="over HTTP: a load test against the engine model as a server, as far as one can "
+        "enforce the system's laws",
+    )
+    configuration = serializers.JSONField(
+        required=False,
+        help_text="queueing: play the source's own configuration (scheduler, slo, admission, "
+        "loadgen) in the place of the system's experiment",
+    )
+    profile = serializers.CharField(
+        required=False, help_text="with configuration: the engine model's profile that plays it"
+    )
 
 
 class ResultOut(serializers.Serializer[Any]):
@@ -46,8 +59,9 @@ class ResultOut(serializers.Serializer[Any]):
 
 class ProgressOut(serializers.Serializer[Any]):
     runs = serializers.IntegerField(help_text="with a seed, so far")
+    done = serializers.FloatField(help_text="the same with a part of the one that goes on")
     of = serializers.IntegerField(
-        allow_null=True, help_text="null until an earlier play tells how many there will be"
+        allow_null=True, help_text="how many there will be; null of a system that is gone"
     )
 
 
@@ -80,6 +94,8 @@ class ExperimentOut(serializers.ModelSerializer[Experiment]):
             "system",
             "seeds",
             "reduced",
+            "way",
+            "profile",
             "again_of",
             "status",
             "reason",
@@ -99,12 +115,15 @@ class ExperimentOut(serializers.ModelSerializer[Experiment]):
     @extend_schema_field(ProgressOut)
     def get_progress(self, experiment: Experiment) -> dict[str, Any]:
         seen = presenting.progress(experiment)
-        return {"runs": seen["runs"], "of": seen["of"]}
+        return {name: seen[name] for name in ("runs", "done", "of")}
 
     @extend_schema_field(RepeatOut(allow_null=True))
     def get_repeat(self, experiment: Experiment) -> dict[str, Any] | None:
         seen = presenting.repeat_of(experiment)
-        return {**seen, "first": str(seen["first"].pk)} if seen else None
+        if not seen:
+            return None
+        first = str(seen["first"].pk)
+        return {"first": first, "identical": seen["identical"], "said": seen["said"]}
 
     def get_links(self, experiment: Experiment) -> ExperimentLinks:
         def to(name: str) -> str:

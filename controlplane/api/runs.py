@@ -71,6 +71,12 @@ class RunIn(serializers.Serializer[Any]):
         max_value=crew_rules.MOST,
         help_text="processes that share the load; the requests are the same",
     )
+    machines = serializers.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=crew_rules.MOST,
+        help_text="machines that share the load, a process on each; they need a worker each",
+    )
 
 
 class NamedVersion(serializers.Serializer[Any]):
@@ -127,6 +133,7 @@ class RunOut(serializers.ModelSerializer[Run]):
             "shadow",
             "seed",
             "workers",
+            "machines",
             "scenario_sha256",
             "duration_s",
             "elapsed_s",

@@ -9,10 +9,11 @@ from pathlib import Path
 from django.conf import settings
 
 from controlplane.experiments.ledger import ExperimentLedger
-from controlplane.experiments.models import Experiment, Status
+from controlplane.experiments.models import Experiment, Status, Way
 from controlplane.runs import child
 from controlplane.runs.ledger import Superseded
 from controlplane.runs.supervisor import Deadlines, Supervisor
+from loadtest.reproduce.asked import CONFIGURATION
 
 log = logging.getLogger(__name__)
 
@@ -33,6 +34,11 @@ def execute(experiment: Experiment, *, deadlines: Deadlines | None = None) -> No
     argv = [sys.executable, "-m", "loadtest.reproduce.worker", "--system", experiment.system]
     argv += ["--seeds", str(experiment.seeds), "--within", f"{LONGEST_S:g}"]
     argv += ["--reduced"] if experiment.reduced else []
+    argv += ["--served"] if experiment.way == Way.SERVED else []
+    if experiment.configuration:
+        path = out_dir / CONFIGURATION
+        path.write_text(experiment.configuration, "utf-8")
+        argv += ["--config", str(path), "--profile", experiment.profile]
     try:
         worker = child.Child(
             argv,

@@ -50,7 +50,7 @@ class ExperimentLedger:
 
     def hear_progress(self, message: Message) -> None:
         """How far it is."""
-        self._live |= {key: message.get(key) for key in ("runs", "seconds")}
+        self._live |= {key: message.get(key) for key in ("runs", "done", "of", "seconds")}
 
     def store(self) -> None:
         """Everything heard since the last time, with the heartbeat."""
@@ -61,6 +61,8 @@ class ExperimentLedger:
 
         A reason that stands already, such as who cancelled, stays in front.
         """
+        if status == Status.DONE and summary:
+            self.hear_progress(summary)
         told = Experiment.objects.values_list("reason", flat=True).get(pk=self._experiment.pk)
         said = reason.replace("The load-test worker", "Its process")
         end = {

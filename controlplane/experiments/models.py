@@ -9,11 +9,13 @@ from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
 
 from controlplane.catalogue.models import TeamQuerySet
 from controlplane.ids import uuid7
 from controlplane.runs.models import ACTIVE, LIVE, Status
 from controlplane.teams.models import Team
+from loadtest.reproduce.asked import Asked
 
 
 class ExperimentQuerySet(TeamQuerySet["Experiment"]):
@@ -39,16 +41,30 @@ class ExperimentQuerySet(TeamQuerySet["Experiment"]):
         return self.select_related("result", "again_of").defer("result__document")
 
 
+class Way(models.TextChoices):
+    """How a system is played."""
+
+    VIRTUAL = "virtual", _("In virtual time")
+    SERVED = "served", _("Over HTTP")
+    CONFIGURATION = "configuration", _("From a configuration")
+
+
 class Experiment(models.Model):
     """One play of one system. ``seq`` counts its stored changes."""
 
     Status = Status
+    Way = Way
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+")
     system = models.CharField(max_length=64)
     seeds = models.PositiveIntegerField()
     reduced = models.BooleanField(default=False)
+    way = models.CharField(max_length=16, choices=Way, default=Way.VIRTUAL)
+    configuration = models.TextField(blank=True)
+    """The source's own configuration, as JSON; empty unless that is what is played."""
+    profile = models.CharField(max_length=64, blank=True)
+    """Of the engine model that plays a configuration."""
     again_of = models.ForeignKey(
         "self", on_delete=models.SET_NULL, related_name="repeats", null=True, blank=True
     )
@@ -65,13 +81,21 @@ class Experiment(models.Model):
     started_at = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
     live = models.JSONField(default=dict, blank=True)
-    """``runs`` with a seed so far, the ``seconds`` they took, the client's ``version``."""
+    """``runs`` with a seed so far, ``done`` with a part of the one that goes on, of how many
+    (``of``), the ``seconds`` they took, the client's ``version``."""
 
     objects = ExperimentQuerySet.as_manager()
 
     class Meta:
         ordering = ["-created_at", "-id"]
         indexes = [models.Index(fields=["team", "-created_at"], name="experiment_newest")]
+        constraints = [
+            models.CheckConstraint(
+                name="experiment_configuration",
+                condition=Q(way=Way.CONFIGURATION) & ~Q(configuration="") & ~Q(profile="")
+                | ~Q(way=Way.CONFIGURATION) & Q(configuration="", profile=""),
+            )
+        ]
 
     def __str__(self) -> str:
         return f"experiment {self.short_id} ({self.status})"
@@ -83,6 +107,14 @@ class Experiment(models.Model):
     def short_id(self) -> str:
         """The random end of its id: the front of a UUIDv7 is a time that neighbours share."""
         return self.id.hex[-8:]
+
+    @property
+    def asked(self) -> Asked:
+        """What is played, for whoever plays it."""
+        text = self.configuration or None
+        chosen = {"profile": self.profile} if self.profile else {}
+        served = self.way == Way.SERVED
+        return Asked(self.system, self.reduced, served, text, **chosen)
 
     @property
     def is_live(self) -> bool:

@@ -12,9 +12,9 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from controlplane.experiments.asking import Ask
-from controlplane.experiments.models import Experiment, ExperimentResult, Status
+from controlplane.experiments.models import Experiment, ExperimentResult, Status, Way
 from controlplane.runs import phrases
+from loadtest.reproduce.asked import Asked
 from loadtest.reproduce.document import read
 from loadtest.reproduce.rendering import shown
 from loadtest.reproduce.series import Series
@@ -47,26 +47,47 @@ def verdict(experiment: Experiment) -> dict[str, str]:
     seeds = ngettext("over %(n)d seed", "over %(n)d seeds", experiment.seeds) % {
         "n": experiment.seeds
     }
-    reduced = _(" Reduced runs: a look, not the documentation's figures.")
-    detail = repeat_of(experiment).get("said", "") + (reduced if experiment.reduced else "")
+    reduced = _("Reduced runs: a look, not the documentation's figures.")
+    parts = (
+        _contradicts(found),
+        repeat_of(experiment).get("said", ""),
+        reduced if experiment.reduced else "",
+    )
+    detail = " ".join(part for part in parts if part)
     if found.holds:
         because = _("Every sentence is supported by the numbers of this play, %(seeds)s.")
         word, outcome = _("Supported"), "pass"
     else:
         because = _("Not every sentence is supported by the numbers of this play, %(seeds)s.")
         word, outcome = _("Not supported"), "fail"
-    said = {"outcome": outcome, "word": word, "state": _("final"), "detail": detail.strip()}
+    said = {"outcome": outcome, "word": word, "state": _("final"), "detail": detail}
     return said | {"because": because % {"seeds": seeds}}
 
 
+def _contradicts(found: ExperimentResult) -> str:
+    """How often the configuration that was played contradicts itself."""
+    # A list has results without their documents; what is said there needs none.
+    document = {} if "document" in found.get_deferred_fields() else found.document
+    bad = sum(one["bad"] for one in document.get("remarks", []))
+    if not bad:
+        return ""
+    said = ngettext(
+        "The configuration contradicts itself once.",
+        "The configuration contradicts itself %(n)d times.",
+        bad,
+    )
+    return said % {"n": bad}
+
+
 def progress(experiment: Experiment) -> dict[str, Any]:
-    """Runs so far; ``of`` and ``left`` once an earlier play of the system tells how many."""
-    runs = int(experiment.live.get("runs") or 0)
-    seconds = float(experiment.live.get("seconds") or 0.0)
-    of = _expected(experiment)
-    left = seconds * (of - runs) / runs if of and 0 < runs < of else None
+    """Runs with a seed so far, ``done`` with a part of the one that goes on, ``of`` how many."""
+    live = experiment.live
+    runs, seconds = int(live.get("runs") or 0), float(live.get("seconds") or 0.0)
+    done, of = float(live.get("done") or runs), _expected(experiment)
+    left = seconds * (of - done) / done if of and 0 < done < of else None
     return {
         "runs": runs,
+        "done": round(done, 2),
         "of": of,
         "elapsed": phrases.clock(seconds),
         "left": phrases.clock(left) if left is not None else "",
@@ -74,32 +95,36 @@ def progress(experiment: Experiment) -> dict[str, Any]:
 
 
 def _expected(experiment: Experiment) -> int | None:
-    earlier = ExperimentResult.objects.filter(
-        experiment__team=experiment.team_id,
-        experiment__system=experiment.system,
-        experiment__reduced=experiment.reduced,
-    )
-    last = earlier.order_by("-experiment__created_at").values_list("runs", "experiment__seeds")
-    if (found := last.first()) is None:
+    """As its process says, or before it does as the system does; None of a system that is gone."""
+    if said := experiment.live.get("of"):
+        return int(said)
+    if experiment.system not in systems.all():
         return None
-    runs, seeds = found
-    return round(runs / seeds * experiment.seeds)
+    return experiment.asked.passes * experiment.seeds
 
 
 def _progress_said(experiment: Experiment) -> str:
     seen = progress(experiment)
     if seen["of"]:
-        return _("%(runs)d of about %(of)d runs with a seed are done.") % seen
-    said = _("%(runs)d runs with a seed are done; how many there will be, a first play tells.")
-    return said % seen
+        return _("%(runs)d of %(of)d runs with a seed are done.") % seen
+    return _("%(runs)d runs with a seed are done.") % seen
 
 
 def about(name: str) -> dict[str, str]:
-    """What is played, and which law is which; of a system that is gone, its name alone."""
-    system = systems.all().get(name)
-    if system is None:
+    """What is played, and which law is which."""
+    return _about(Asked(name))
+
+
+def about_play(experiment: Experiment) -> dict[str, str]:
+    """The same of a stored play; of a system that is gone, nothing."""
+    if experiment.system not in systems.all():
         return {"summary": "", "laws": ""}
-    return {"summary": _marked(system.summary), "laws": _marked(system.laws)}
+    return _about(experiment.asked)
+
+
+def _about(asked: Asked) -> dict[str, str]:
+    summary, laws = asked.about
+    return {"summary": _marked(summary), "laws": _marked(laws)}
 
 
 def _marked(text: str) -> SafeString:
@@ -114,7 +139,7 @@ def _marked(text: str) -> SafeString:
 
 def command(experiment: Experiment) -> str:
     """What plays it anywhere."""
-    return Ask(experiment.system, experiment.seeds, experiment.reduced).command
+    return experiment.asked.command(experiment.seeds)
 
 
 def page(result: ExperimentResult) -> dict[str, Any]:
@@ -123,6 +148,8 @@ def page(result: ExperimentResult) -> dict[str, Any]:
     return {
         "rows": list(_rows(found)),
         "findings": found.findings,
+        "remarks": result.document.get("remarks", []),
+        "seeds": result.document["seeds"],
         "figures": {"seeds": result.document["seeds"], "figures": list(_figures(found))},
     }
 
@@ -144,10 +171,15 @@ def _rows(found: Reproduction) -> Iterator[dict[str, Any]]:
 
 
 def _figures(found: Reproduction) -> Iterator[dict[str, Any]]:
-    """Each row that was measured under two heads or more: one dot a seed, so that luck shows."""
+    """Each row that was measured under two heads or more: one dot a seed, so that luck shows.
+
+    One seed alone has no luck to show: the table has all of it.
+    """
     for place, row in enumerate(found.rows):
-        measured = [cell for cell in row.cells if cell and isinstance(cell.value, Series)]
-        if len(measured) > 1:
+        cells = (cell for cell in row.cells if cell)
+        measured = [cell.value for cell in cells if isinstance(cell.value, Series)]
+        seeds = max((len(series.values) for series in measured), default=0)
+        if len(measured) > 1 and seeds > 1:
             yield _figure(place, row)
 
 
@@ -205,6 +237,13 @@ def repeat_of(experiment: Experiment) -> dict[str, Any]:
         said = _("Identical to %(first)s: every value of every seed, to the last digit.")
         return {"first": first, "identical": True, "said": said % {"first": first.short_id}}
     differing = [*_differing(before.document, own.document)]
+    if experiment.way == Way.SERVED:
+        said = _(
+            "Played in real time, so no two plays are alike: %(n)d of its rows differ from "
+            "%(first)s's."
+        )
+        told = said % {"first": first.short_id, "n": len(differing)}
+        return {"first": first, "identical": False, "measured": True, "said": told}
     said = _("Not identical to %(first)s: %(n)d of its rows differ, first %(row)s.") % {
         "first": first.short_id,
         "n": len(differing),

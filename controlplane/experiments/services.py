@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from controlplane.audit import services as audit
 from controlplane.experiments.asking import Ask
-from controlplane.experiments.models import Experiment, Status
+from controlplane.experiments.models import Experiment, Status, Way
 from controlplane.queue import enqueue
 from controlplane.runs.services import UNCLAIMED, AlreadyEnded, StillLive
 from controlplane.teams.rights import Actor, Right, require
@@ -32,6 +32,9 @@ def start(*, actor: Actor, ask: Ask, again_of: Experiment | None = None) -> Expe
             system=ask.system,
             seeds=ask.seeds,
             reduced=ask.reduced,
+            way=ask.way,
+            configuration=ask.text,
+            profile=ask.engine,
             again_of=again_of,
             created_by=actor.user,
             by=actor.name,
@@ -45,8 +48,8 @@ def again(*, actor: Actor, experiment: Experiment) -> Experiment:
     """The same play once more, linked to the first; StillLive while that goes on."""
     if experiment.is_live:
         raise StillLive("This experiment has not ended; cancel it first.")
-    ask = Ask(experiment.system, experiment.seeds, experiment.reduced)
-    return start(actor=actor, ask=ask, again_of=experiment.again_of or experiment)
+    first = experiment.again_of or experiment
+    return start(actor=actor, ask=Ask.of(experiment), again_of=first)
 
 
 def cancel(*, actor: Actor, experiment: Experiment) -> Experiment:
@@ -120,6 +123,7 @@ def remind(experiment: Experiment, *, before: datetime) -> bool:
 
 
 def _note(experiment: Experiment, by: str, verb: str) -> None:
+    way = "" if experiment.way == Way.VIRTUAL else f", {experiment.way}"
     reduced = ", reduced" if experiment.reduced else ""
     audit.record(
         team_id=experiment.team_id,
@@ -127,6 +131,6 @@ def _note(experiment: Experiment, by: str, verb: str) -> None:
         verb=verb,
         kind="experiment",
         object_id=experiment.pk,
-        name=f"{experiment.system}, {experiment.seeds} seeds{reduced}",
+        name=f"{experiment.system}, {experiment.seeds} seeds{way}{reduced}",
         detail={},
     )

@@ -12,4 +12,5 @@ urlpatterns = [
     path("<uuid:pk>/cancel/", views.cancel, name="cancel"),
     path("<uuid:pk>/again/", views.again, name="again"),
     path("<uuid:pk>/result.json", views.result, name="result"),
+    path("<uuid:pk>/configuration.json", views.configuration, name="configuration"),
 ]

@@ -16,6 +16,7 @@ from controlplane.experiments.forms import ExperimentForm
 from controlplane.experiments.models import Experiment, Status
 from controlplane.teams.access import page
 from controlplane.teams.rights import Right
+from loadtest.reproduce.asked import CONFIGURATION
 from loadtest.reproduce.systems.base import systems
 
 PER_PAGE = 50
@@ -43,7 +44,10 @@ def new(request: HttpRequest) -> HttpResponse:
     form = ExperimentForm(request.POST or None, initial=request.GET.dict())
     if request.method == "POST" and form.is_valid():
         return redirect(services.start(actor=request.actor, ask=form.ask()))
-    known = [{"name": n, **presenting.about(n)} for n in sorted(systems.all())]
+    known = [
+        {"name": name, **presenting.about(name), "not_served": system.served.why_not}
+        for name, system in sorted(systems.all().items())
+    ]
     status = 422 if request.method == "POST" else 200
     return render(request, "experiments/new.html", {"form": form, "systems": known}, status=status)
 
@@ -57,7 +61,7 @@ def detail(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     if experiment.found is not None:
         context |= presenting.page(experiment.found)
     context |= {
-        "about": presenting.about(experiment.system),
+        "about": presenting.about_play(experiment),
         "command": presenting.command(experiment),
         "repeat": presenting.repeat_of(experiment),
         "repeats": experiment.repeats.all(),
@@ -101,8 +105,22 @@ def result(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
         raise Http404
     text = json.dumps(experiment.found.document, indent=1, ensure_ascii=False, allow_nan=False)
     response = HttpResponse(text + "\n", content_type="application/json; charset=utf-8")
-    name = f"{experiment.system}-{experiment.short_id}.json"
+    name = f"{experiment.asked.name}-{experiment.short_id}.json"
     response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+@page()
+@require_GET
+def configuration(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+    """The configuration that was played, as a file."""
+    experiment = _own(request, pk)
+    if not experiment.configuration:
+        raise Http404
+    response = HttpResponse(
+        experiment.configuration + "\n", content_type="application/json; charset=utf-8"
+    )
+    response["Content-Disposition"] = f'attachment; filename="{CONFIGURATION}"'
     return response
 
 

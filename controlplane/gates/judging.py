@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from controlplane.gates.models import GateRun
 from controlplane.runs.models import Run, Status
 from controlplane.runs.storage import directory
+from loadtest.column_files import in_columns
 from loadtest.recorder import read_samples
 from measurement.gate_verdict import GateVerdict, combine
 from measurement.slo import Slo
@@ -61,7 +62,8 @@ def _thresholds(run: Run, wanted: Sequence[Threshold]) -> tuple[ThresholdVerdict
     if not wanted:
         return ()
     slo = Slo.parse(run.scenario["slo"]) if run.scenario["slo"] else None
-    samples = list(read_samples(directory(run)))
-    if not samples and (run.summary or {}).get("offered"):
-        raise ValueError("there are none")
-    return judge_thresholds(wanted, samples, slo, start=run.warm_up_s, end=run.duration_s)
+    place = directory(run)
+    with in_columns(read_samples(place), place if place.is_dir() else None) as columns:
+        if not len(columns) and (run.summary or {}).get("offered"):
+            raise ValueError("there are none")
+        return judge_thresholds(wanted, columns, slo, start=run.warm_up_s, end=run.duration_s)

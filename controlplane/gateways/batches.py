@@ -72,6 +72,9 @@ class LaneEntry(Struct):
     waiting: Small
     deciding_seconds: At
     endpoints: Annotated[list[LaneEndpoint], Meta(max_length=256)]
+    overdue: Small = 0
+    oldest_s: At = 0.0
+    quiet_s: At = 0.0
 
 
 class ShadowEntry(Struct):

@@ -64,7 +64,7 @@ def row(budget: GatewayBudget, slo: Slo | None) -> Row:
         "n_text": phrases.number(spent["n"]),
         "missed_text": phrases.number(spent["missed"]),
         "target_text": _percent(budget.target, 2),
-        "left_text": _percent(spent["left"]),
+        "left_text": left_text(spent["left"]),
         "lasts": _lasts(spent),
         "spent": spent["left"] is not None and spent["left"] <= 0,
         "burns": burns,
@@ -238,6 +238,8 @@ def sentence(found: Sequence[Row]) -> str:
     if joint is None or joint["left"] is None:
         return _("Nothing has been judged yet.")
     told = _("%(left)s is left: %(missed)s missed, where %(allowed)s may.")
+    if joint["left"] < 0:
+        told = _("Overspent: %(missed)s missed, where %(allowed)s may.")
     return told % {
         "left": joint["left_text"],
         "missed": phrases.number(joint["missed"]),
@@ -275,6 +277,13 @@ def _lasts(spent: Mapping[str, Any]) -> str:
     if until is None:
         return _("lasts at this hour's burn")
     return _("spent") if left <= 0 else _("spent in %(span)s") % {"span": span(until)}
+
+
+def left_text(left: float | None) -> str:
+    """``62.1 %``; of an overspent budget nothing is left, and how often it was spent counts."""
+    if left is None or left >= 0:
+        return _percent(left)
+    return _("0 %%, spent %(n)s times") % {"n": phrases.number(1 - left, 1)}
 
 
 def _times(rate: float | None) -> str:

@@ -32,6 +32,9 @@ from measurement.window import Window
 DECISIONS_A_BATCH, DECISIONS_KEPT = 200, 2_000
 FAULTS_KEPT = 50
 PROCESSES_KEPT = timedelta(days=1)
+STREAMS_KEPT = timedelta(days=400)
+"""What was acknowledged is known for longer than any budget looks back: a batch whose answer got
+lost may come again after an outage of weeks, and must not count twice."""
 PRUNE_EVERY = 60
 """Batches of a stream between two looks for what is too old."""
 SPOKEN_WITHIN = 15.0
@@ -84,8 +87,8 @@ def prune(gateway: Gateway, now: datetime) -> None:
     GatewayDecision.objects.filter(gateway=gateway, at__lt=oldest).delete()
     _keep(GatewayDecision.objects.filter(gateway=gateway).order_by("-pk"), DECISIONS_KEPT)
     _keep(GatewayFault.objects.filter(gateway=gateway).order_by("-pk"), FAULTS_KEPT)
-    for model in (GatewayProcess, GatewayStream):
-        model.objects.filter(gateway=gateway, heard_at__lt=now - PROCESSES_KEPT).delete()
+    GatewayProcess.objects.filter(gateway=gateway, heard_at__lt=now - PROCESSES_KEPT).delete()
+    GatewayStream.objects.filter(gateway=gateway, heard_at__lt=now - STREAMS_KEPT).delete()
 
 
 def _keep(rows: Any, most: int) -> None:

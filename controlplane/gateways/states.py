@@ -19,6 +19,9 @@ STALE_AFTER = 10.0
 """Seconds without telemetry; a process sends each second."""
 LATE_AFTER = 15.0
 """Seconds that a new revision may take; a process asks every 2 s."""
+STALLED_AFTER = 5.0
+"""Seconds without a byte from engines that owe late answers. A long prompt, read whole before the
+next step, may stop every stream behind it for a second or two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +90,7 @@ def facts(
 
 def state(seen: Facts) -> State:
     """The first that holds, the worst first."""
-    for rule in (_never, _silent, _refusing, _late, _unreachable, _missing):
+    for rule in (_never, _silent, _refusing, _late, _unreachable, _stalled, _missing):
         found = rule(seen)
         if found is not None:
             return found
@@ -162,6 +165,29 @@ def _unreachable(seen: Facts) -> State | None:
         "lanes": ", ".join(down)
     }
     return State("fail", _("No endpoint"), _("revision %(n)s") % _n(seen), why, _serving(seen))
+
+
+def _stalled(seen: Facts) -> State | None:
+    """Requests count when they end, and engines that say nothing end none."""
+    lanes = [
+        lane
+        for process in seen.processes
+        for lane in process.lanes
+        if lane.get("overdue", 0) and lane.get("quiet_s", 0.0) >= STALLED_AFTER
+    ]
+    if not lanes:
+        return None
+    why = _(
+        "Failing because no byte has come from the engines of lane %(lanes)s for %(quiet)s, "
+        "while %(n)s that wait there have missed their objective already, the oldest for "
+        "%(oldest)s. See whether the engines still work."
+    ) % {
+        "lanes": ", ".join(sorted({lane["lane"] for lane in lanes})),
+        "quiet": phrases.clock(max(lane["quiet_s"] for lane in lanes)),
+        "n": phrases.count(sum(lane["overdue"] for lane in lanes), "request"),
+        "oldest": phrases.clock(max(lane["oldest_s"] for lane in lanes)),
+    }
+    return State("fail", _("Stalled"), _("revision %(n)s") % _n(seen), why, _serving(seen))
 
 
 def _missing(seen: Facts) -> State | None:

@@ -113,4 +113,7 @@ def _in_flight(processes: Sequence[GatewayProcess]) -> dict[str, Any]:
         [name, phrases.number(sums[key]) if lanes else "–"]
         for name, key in (("limit", "limit"), ("queue", "waiting"))
     ]
+    late = sum(lane.get("overdue", 0) for lane in lanes)
+    if late:
+        made["rows"].append(["late already", phrases.number(late)])
     return made

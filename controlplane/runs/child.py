@@ -52,13 +52,15 @@ def environment(credential: str) -> dict[str, str]:
     return environ
 
 
+WORKER = "loadtest.worker"
+
+
 def command(
-    scenario: Path, out_dir: Path, *, allow: Sequence[object], workers: int = 1
+    scenario: Path, out_dir: Path, *, allow: Sequence[object], module: str = WORKER
 ) -> list[str]:
     """How the worker is called: public addresses, and the networks in ``allow``."""
-    call = [sys.executable, "-m", "loadtest.worker"]
+    call = [sys.executable, "-m", module]
     call += ["--scenario", str(scenario), "--out", str(out_dir), "--egress", "public"]
-    call += ["--workers", str(workers)]
     return call + [word for network in allow for word in ("--allow", str(network))]
 
 
@@ -116,6 +118,13 @@ class Child:
         """Ask it to stop; it closes what is open and writes its report."""
         with contextlib.suppress(ProcessLookupError):
             self._process.terminate()
+
+    def tell(self, line: bytes) -> None:
+        """Write to its input; one that has ended hears nothing."""
+        if self._process.stdin:
+            with contextlib.suppress(OSError):
+                self._process.stdin.write(line)
+                self._process.stdin.flush()
 
     def kill(self) -> None:
         """Stop it and all of its group, now. Once it is reaped, its id may be another's."""

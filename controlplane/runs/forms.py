@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from controlplane.catalogue.forms import label_of
 from controlplane.catalogue.models import Endpoint, PolicyVersion, SloVersion, Workload
-from controlplane.runs.launch import SEEDS, WORKERS, Launch, faults
+from controlplane.runs.launch import MACHINES, SEEDS, WORKERS, Launch, faults
 from controlplane.runs.models import Run
 from controlplane.teams.models import Team
 from documents.fields import FieldInfo, describe
@@ -33,9 +33,9 @@ CLIENTS = {
     for info in describe(cls)
 }
 """Fields on what clients do beside asking, each with its part of the scenario."""
-RARE = (*TIMEOUTS, *CLIENTS, SALT, TRANSPORT, WORKERS)
+RARE = (*TIMEOUTS, *CLIENTS, SALT, TRANSPORT, WORKERS, MACHINES)
 """Fields that most runs leave as they are."""
-OF_AN_ENDPOINT = (*CLIENTS, TRANSPORT, WORKERS, "shadow_version")
+OF_AN_ENDPOINT = (TRANSPORT, WORKERS, MACHINES, "shadow_version")
 """Fields that say how a load is sent: the engine model is sent nothing."""
 WARM_UP = "warm_up"
 DEFAULT_PROCESS = "poisson"
@@ -94,7 +94,7 @@ def _warm_up_field(info: FieldInfo) -> forms.Field:
         choices=choices,
         initial=info.default,
         required=False,
-        help_text=_("found by MSER-5 on what is in flight and on latencies"),
+        help_text=_("found from where requests in flight and latencies settle (MSER-5)"),
     )
 
 
@@ -187,14 +187,23 @@ class LaunchForm(forms.Form):
             initial=infos[TRANSPORT].default,
             help_text=infos[TRANSPORT].help,
         )
+        self._share()
+        self._fit_to_host()
+
+    def _share(self) -> None:
+        """How many processes, on how many machines, share the load."""
         self.fields[WORKERS] = forms.IntegerField(
             label=_("Workers"),
             required=False,
             initial=1,
             help_text=_("processes that share the load; the requests are the same"),
         )
-
-        self._fit_to_host()
+        self.fields[MACHINES] = forms.IntegerField(
+            label=_("Hosts"),
+            required=False,
+            initial=1,
+            help_text=_("machines that share the load, a process on each; they need a worker each"),
+        )
 
     def _fit_to_host(self) -> None:
         """The profiles to choose from, and which fields are shown for which host."""
@@ -274,7 +283,7 @@ class LaunchForm(forms.Form):
         return {
             "arrivals": self._arrivals(),
             "timeouts": _filled(given, TIMEOUTS),
-            **_filled(given, (*AS_GIVEN, SALT, WORKERS)),
+            **_filled(given, (*AS_GIVEN, SALT, WORKERS, MACHINES)),
             **({TRANSPORT: given[TRANSPORT]} if given.get(TRANSPORT) else {}),
             **({WARM_UP: given[WARM_UP]} if given.get(WARM_UP) else {}),
             **self._clients(),
@@ -342,6 +351,7 @@ def choices_of(run: Run) -> dict[str, Any]:
         "slo_version": run.slo_version_id or "",
         "shadow_version": run.shadow_version_id or "",
         WORKERS: run.workers,
+        MACHINES: run.machines,
         **{
             name: value for name, value in scenario.get("arrivals", {}).items() if value is not None
         },

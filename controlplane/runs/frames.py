@@ -12,7 +12,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from controlplane.runs import mixing, shadows, tables, tiles
+from controlplane.runs import crew, mixing, shadows, tables, tiles
 from controlplane.runs.board import MOST_ROWS, Board, Table, columns_of
 from controlplane.runs.models import Run
 from controlplane.runs.panels.base import Row, Shown, Source, every
@@ -65,6 +65,7 @@ def state(run: Run) -> dict[str, Any]:
         "left_s": round(left, 3),
         "updated_at": updated_at.isoformat().replace("+00:00", "Z"),
         "signals_missing": bool(run.live.get("signals_missing")),
+        "crew": crew.mark(run),
     }
 
 

@@ -38,7 +38,7 @@ MODEL = "model"
 """A profile of the engine model, where no endpoint is named."""
 SHADOW = "shadow"
 """A reference that changes no number, so whatever only judges goes without it."""
-WORKERS = "workers"
+WORKERS, MACHINES = crew_rules.WORKERS, crew_rules.MACHINES
 OPTIONAL = ("slo", SHADOW)
 PASSED_ON = (
     "arrivals",
@@ -85,6 +85,11 @@ class Launch:
         """Processes that share the load: no part of the scenario, for its meaning is the same."""
         return int(self.rest.get(WORKERS, 1))
 
+    @property
+    def machines(self) -> int:
+        """Machines that share the load, a process each."""
+        return int(self.rest.get(MACHINES, 1))
+
     def scenario(self) -> Scenario:
         """The frozen scenario; DocumentError lists every fault, those against caps included."""
         return _scenario(
@@ -117,7 +122,7 @@ class Again(Launch):
             # The key goes with the row: it must not follow an address that the row has left.
             message = f"has moved to {now} since; use Change it to run there"
             raise DocumentError([Problem("endpoint", scenario.endpoint.base_url, message)])
-        shared = crew_rules.problems(scenario, self.workers)
+        shared = _shared(scenario, self.workers, self.machines)
         if problems := [*over_caps(self.endpoint, scenario), *shared]:
             raise DocumentError(problems)
         return scenario
@@ -130,7 +135,9 @@ def parse(team: Team, given: object) -> Launch:
     """
     if not isinstance(given, Mapping):
         raise DocumentError([Problem("", given, "must be an object of field: value")])
-    problems = list(unknown_keys(given, (*REFERENCES, MODEL, SHADOW, WORKERS, *PASSED_ON)))
+    problems = list(
+        unknown_keys(given, (*REFERENCES, MODEL, SHADOW, WORKERS, MACHINES, *PASSED_ON))
+    )
     found: dict[str, Any] = {MODEL: given.get(MODEL) or ""}
     for name, finder in (
         ("endpoint", _row(Endpoint.objects.for_team(team), "endpoint")),
@@ -149,7 +156,7 @@ def parse(team: Team, given: object) -> Launch:
             problems.extend(error.problems)
     if found[MODEL] and found.get("endpoint"):
         problems.append(Problem(MODEL, given[MODEL], BOTH))
-    rest = {name: given[name] for name in (*PASSED_ON, WORKERS) if name in given}
+    rest = {name: given[name] for name in (*PASSED_ON, WORKERS, MACHINES) if name in given}
     if problems:
         known = {problem.path for problem in problems}
         raise DocumentError([*problems, *faults(found, rest, known)])
@@ -186,7 +193,7 @@ def _scenario(found: Mapping[str, Any], rest: Mapping[str, Any]) -> Scenario:
     endpoint, workload = found.get("endpoint"), found.get("workload")
     profile = found.get(MODEL) or ""
     document: dict[str, Any] = {"seed": secrets.randbelow(SEEDS), **rest}
-    workers = document.pop(WORKERS, 1)
+    workers, machines = document.pop(WORKERS, 1), document.pop(MACHINES, 1)
     if profile or endpoint:
         document["endpoint"] = _target(endpoint, profile)
     for name in ("policy", "workload", "slo", "shadow"):
@@ -197,18 +204,30 @@ def _scenario(found: Mapping[str, Any], rest: Mapping[str, Any]) -> Scenario:
     if (endpoint or profile) and workload:
         document["tenants"] = tenants(workload.team, workload.document.get("tenants") or {})
     scenario = Scenario.parse(document)
-    if problems := _refused(endpoint, profile, scenario, workers):
+    if problems := _refused(endpoint, profile, scenario, workers, machines):
         raise DocumentError(problems)
     return scenario
 
 
 def _refused(
-    endpoint: Endpoint, profile: str, scenario: Scenario, workers: object
+    endpoint: Endpoint, profile: str, scenario: Scenario, workers: object, machines: object
 ) -> list[Problem]:
     if profile:
-        return [*_not_on_the_model(scenario, workers)]
+        return [*_not_on_the_model(scenario, workers, machines)]
     alone = sent_alone(scenario.workload)
-    return [*alone, *over_caps(endpoint, scenario), *crew_rules.problems(scenario, workers)]
+    return [*alone, *over_caps(endpoint, scenario), *_shared(scenario, workers, machines)]
+
+
+def _shared(scenario: Scenario, workers: object, machines: object) -> list[Problem]:
+    """Why so many workers, or machines, can't share this scenario."""
+    found = crew_rules.problems(scenario, workers)
+    if machines == 1:
+        return found
+    if workers != 1 and not found:
+        found = [
+            Problem(WORKERS, workers, "must be 1 with several machines, each of which has one")
+        ]
+    return [*found, *crew_rules.problems(scenario, machines, MACHINES)]
 
 
 def _target(endpoint: Endpoint, profile: str) -> dict[str, Any]:
@@ -217,11 +236,13 @@ def _target(endpoint: Endpoint, profile: str) -> dict[str, Any]:
     return {name: getattr(endpoint, name) for name in ("name", "base_url", "model", "kind")}
 
 
-def _not_on_the_model(scenario: Scenario, workers: object) -> Iterator[Problem]:
+def _not_on_the_model(scenario: Scenario, workers: object, machines: object) -> Iterator[Problem]:
     """What only a load test does, and what is more than a model's run may be."""
     yield from simulate.problems(scenario)
     if workers != 1:
         yield Problem(WORKERS, workers, "must be 1 on the engine model, which is one process")
+    if machines != 1:
+        yield Problem(MACHINES, machines, "must be 1 on the engine model, which is one process")
     expected = scenario.arrivals.expected(scenario.duration_s)
     if expected is not None and expected > simulate.MOST_KEPT:
         message = (

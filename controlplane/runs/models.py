@@ -104,6 +104,7 @@ class Run(models.Model):
     scenario_sha256 = models.CharField(max_length=64)
     seed = models.PositiveBigIntegerField()
     workers = models.PositiveSmallIntegerField(default=1)
+    machines = models.PositiveSmallIntegerField(default=1)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, related_name="+", null=True
     )

@@ -52,6 +52,7 @@ def start(*, actor: Actor, launch: Launch, retry_of: Run | None = None) -> Run:
             scenario_sha256=sha256,
             seed=scenario.seed,
             workers=launch.workers,
+            machines=launch.machines,
             created_by=actor.user,
         )
         _note(actor.team.pk, actor.name, verb, run, scenario_sha256=sha256)
@@ -72,7 +73,7 @@ def retry(*, actor: Actor, run: Run) -> Run:
         workload=run.workload,
         slo_version=run.slo_version,
         shadow_version=run.shadow_version,
-        rest={"workers": run.workers},
+        rest={"workers": run.workers, "machines": run.machines},
         stored=run.scenario,
         profile=run.profile,
     )

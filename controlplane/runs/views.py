@@ -11,8 +11,8 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from controlplane.runs import crew, mixing, modelled, services, stored, watchdog
 from controlplane.runs import frames as frame_module
-from controlplane.runs import mixing, modelled, services, stored, watchdog
 from controlplane.runs.forms import LaunchForm, choices_of, initial_from
 from controlplane.runs.launch import LONGEST_NUMBER
 from controlplane.runs.models import Run, Status
@@ -177,6 +177,7 @@ def _page(run: Run, frame: frame_module.Frame) -> dict[str, Any]:
         "tiles": frame["tiles"],
         "failures": frame["failures"],
         "tenants": frame["tenants"],
+        "crew": crew.rows(run),
         "retries": run.retries.all(),
         "mixed": mixing.beside(run),
     }

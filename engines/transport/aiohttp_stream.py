@@ -58,6 +58,9 @@ class AiohttpTransport:
         """Nothing stamps what it reads."""
         return None
 
+    async def settle(self) -> None:
+        """Nothing is held back."""
+
     async def prepare(self, url: str) -> None:
         """Resolve and check a URL; EgressDenied when forbidden, nothing when it has no address."""
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -45,18 +45,46 @@ class Sink(Protocol):
         """Body bytes, decoded of chunking and compression; everything one read brought."""
 
 
+class PatientSink(Protocol):
+    """A sink that may be told of several reads together, once it ``waits``.
+
+    Their times are those at which they came. What ends an answer is handed on at once all the same.
+    """
+
+    @property
+    def waits(self) -> bool:
+        """Whether nothing depends on the very next bytes."""
+        ...
+
+    def on_bodies(self, ats: Sequence[float], pieces: Sequence[bytes]) -> None:
+        """Body bytes of several reads, in order: as ``on_body`` of each."""
+
+
+def _nothing() -> None:
+    """No carrier holds anything back."""
+
+
 class Exchange:
     """One request under way. Whoever knows first how it ends says so; later words are ignored."""
 
-    __slots__ = ("clock", "connect_within", "ended", "request", "sink")
+    __slots__ = ("clock", "connect_within", "ended", "patient", "request", "settle", "sink")
 
     def __init__(
-        self, request: HttpRequest, sink: Sink, clock: Clock, *, connect_within: float
+        self,
+        request: HttpRequest,
+        sink: Sink,
+        clock: Clock,
+        *,
+        connect_within: float,
+        patient: PatientSink | None = None,
     ) -> None:
         self.request = request
         self.sink = sink
         self.clock = clock
         self.connect_within = connect_within
+        self.patient = patient
+        self.settle: Callable[[], None] = _nothing
+        """Hands on what the carrier has read and held back."""
         self.ended: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
 
     def end(self, outcome: Outcome | None, reason: str = "", *, at: float | None = None) -> None:
@@ -99,3 +127,6 @@ class MeasuringTransport(Transport, Protocol):
     def receive_lag(self) -> ReceiveLag | None:
         """How late bytes were read, where the kernel's stamps tell."""
         ...
+
+    async def settle(self) -> None:
+        """Hand on what has been read and held back."""

@@ -18,8 +18,10 @@ from engines.egress import EgressDenied, EgressRules, Lookup, Pinned, way_to
 from engines.transport.base import Ending, Exchange, HttpRequest
 from engines.transport.connection import Connection
 from engines.transport.dial import DialError, connect, speak
+from engines.transport.harvest import Harvest
 from engines.transport.kernel_clock import KernelClock, ReceiveLag
 from engines.transport.kernel_stream import KernelStream
+from engines.transport.settling import Settling
 from engines.transport.tunnel import tunnel
 from measurement.outcome import Outcome
 
@@ -54,10 +56,12 @@ class HttptoolsTransport:
         self._ssl_context = ssl_context
         self._lookup = lookup
         self._kernel_clock = kernel_clock
+        self._harvest = Harvest(kernel_clock) if kernel_clock is not None else None
         self._pinned: dict[Origin, Pinned] = {}
         self._resolving: dict[Origin, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._resting: dict[Origin, dict[Connection, float]] = defaultdict(dict)
         self._all: set[Connection] = set()
+        self._settling = Settling(self._all)
         self._dialled = 0
 
     async def prepare(self, url: str) -> None:
@@ -82,7 +86,8 @@ class HttptoolsTransport:
         try:
             connection = await self._open(origin, exchange)
         except DialError as error:
-            return Ending(exchange.clock(), error.outcome, str(error))
+            outcome = Outcome.DROPPED if error.ours else error.outcome
+            return Ending(exchange.clock(), outcome, str(error))
         except EgressDenied as error:
             return Ending(exchange.clock(), Outcome.CONNECT, str(error))
         return await self._carry(connection, origin, exchange, request)
@@ -92,11 +97,17 @@ class HttptoolsTransport:
         for connection in list(self._all):
             connection.abort()
         self._resting.clear()
+        self._settling.stop()
         await asyncio.sleep(0)
+
+    async def settle(self) -> None:
+        """Hand on what has been read and held back."""
+        await self._settling.all()
 
     async def _carry(
         self, connection: Connection, origin: Origin, exchange: Exchange, request: bytes
     ) -> Ending:
+        self._settling.soon()
         try:
             connection.start(exchange, request)
             ending = await exchange.ended
@@ -138,10 +149,10 @@ class HttptoolsTransport:
         sock = await connect(pinned)
         if self._rules.proxy is not None:
             pinned = await self._through(sock, pinned, url)
-        if self._kernel_clock is None or pinned.tls:
+        if self._kernel_clock is None or self._harvest is None or pinned.tls:
             return await speak(sock, pinned, lambda: Connection(self._lost), self._context(pinned))
         connection = Connection(self._lost)
-        KernelStream(sock, connection, self._kernel_clock)
+        KernelStream(sock, connection, self._kernel_clock, self._harvest)
         return connection
 
     async def _through(self, sock: socket.socket, proxy: Pinned, url: str) -> Pinned:

@@ -3,21 +3,28 @@
 Linux stamps each packet with its wall clock (``SO_TIMESTAMPNS``). The wall clock may be stepped but
 runs at the monotonic clock's pace (both are steered together), so one offset holds between two
 steps. It is sampled by reading the wall clock between two readings of the monotonic one: half the
-time between those two is the most by which the offset can be wrong.
+time between those two is the most by which the offset can be wrong. Whether the wall clock was
+stepped is looked at before anything is read: a stamp of its new time, carried by the old offset,
+would be wrong by the whole step.
 """
 
 from __future__ import annotations
 
+import socket
 import struct
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from measurement.histogram import Histogram, HistogramBuilder
 
 SO_TIMESTAMPNS = 35
 """As in asm-generic/socket.h; the control message that carries the stamp has the same number."""
+STAMP_SPACE = socket.CMSG_SPACE(16) if hasattr(socket, "CMSG_SPACE") else 0
+"""Bytes that the control message takes."""
 RENEW_AFTER = 1.0
 """Seconds after which the offset is sampled anew."""
 STEP = 0.001
@@ -26,6 +33,9 @@ STEP = 0.001
 _TIMESPEC = struct.Struct("@ll")
 _TRIES = 5
 _NANO = 1e-9
+_STEP_NS = int(STEP * 1_000_000_000)
+_FEW = 8
+"""Stamps that are converted one by one, which is then the cheaper way."""
 
 Nanoseconds = Callable[[], int]
 Ancillary = list[tuple[int, int, bytes]]
@@ -86,24 +96,78 @@ class KernelClock:
         self.together = 0
         """Reads with the stamp of the one before."""
         self._lag = HistogramBuilder()
+        self._stepped_at = -1
+
+    def now(self) -> int:
+        """The monotonic clock in ns, to be given with what is held; asked before each reading."""
+        now = self._monotonic()
+        if abs(now - self._wall() - self._offset.value) > _STEP_NS:
+            self._renew(now)
+        return now
 
     def arrived(self, ancillary: Ancillary, floor: float) -> float:
         """When the bytes of one read arrived, never before ``floor`` nor after now.
 
         A stamp from before a step of the wall clock would be off by the whole step; such a read
-        keeps the time at which it was made.
+        keeps the time at which it was made. So does one whose stamp is from before a step
+        was seen: it may be of the old time.
         """
         now = self._monotonic()
-        steps = self._steps
+        self._look(now)
+        return self._one(stamp_of(ancillary), now, now, floor)
+
+    def all_arrived(
+        self, raw: Sequence[bytes], read_at: Sequence[int], floor: float
+    ) -> list[float]:
+        """When the bytes of several reads of one stream arrived: ``arrived`` of each.
+
+        Each is given as ``stamp_of`` its ancillary data, and when it was read by ``now``.
+        """
+        now = self._monotonic()
+        self._look(now)
+        joined = b"".join(raw)
+        whole = len(joined) == len(raw) * _TIMESPEC.size
+        if len(raw) < _FEW or read_at[0] <= self._stepped_at or not whole:
+            return self._one_by_one(raw, read_at, now, floor)
+        stamps = np.frombuffer(joined, np.int64).reshape(-1, 2)
+        at = stamps[:, 0] * 1_000_000_000 + (stamps[:, 1] + self._offset.value)
+        if at[0] < self._stepped_at:
+            return self._one_by_one(raw, read_at, now, floor)
+        late = np.array(read_at, np.int64) - at
+        self._lag.record_all((np.maximum(late, 0) * _NANO).tolist())
+        at = np.maximum.accumulate(np.minimum(at, now))
+        return np.maximum(at * _NANO, floor).tolist()  # type: ignore[no-any-return]
+
+    def joined(self, events: int, wait: int) -> None:
+        """One read brought several events: all but the last may have come ``wait`` ns before it."""
+        several = max(1, events - 1)
+        self.together += several
+        self._lag.record(wait * _NANO, several)
+
+    def _one_by_one(
+        self, raw: Sequence[bytes], read_at: Sequence[int], now: int, floor: float
+    ) -> list[float]:
+        times = []
+        for stamp, when in zip(raw, read_at, strict=True):
+            floor = self._one(stamp, when, now, floor)
+            times.append(floor)
+        return times
+
+    def _one(self, raw: bytes, read_at: int, now: int, floor: float) -> float:
+        at = -1
+        if raw and read_at > self._stepped_at:
+            seconds, nanoseconds = _TIMESPEC.unpack(raw)
+            at = min(seconds * 1_000_000_000 + nanoseconds + self._offset.value, now)
+        if at < self._stepped_at or at < 0:
+            self._unstamped += 1
+            return max(read_at * _NANO, floor)
+        self._lag.record(max(0, read_at - at) * _NANO)
+        return max(at * _NANO, floor)
+
+    def _look(self, now: int) -> None:
+        """Sample the offset anew, when its time has come."""
         if now - self._sampled_at > RENEW_AFTER / _NANO:
             self._renew(now)
-        stamp = _stamp(ancillary)
-        if stamp is None or self._steps != steps:
-            self._unstamped += 1
-            return now * _NANO
-        at = min(stamp + self._offset.value, now)
-        self._lag.record((now - at) * _NANO)
-        return max(at * _NANO, floor)
 
     def lag(self) -> ReceiveLag:
         """What it has seen so far."""
@@ -113,17 +177,17 @@ class KernelClock:
 
     def _renew(self, now: int) -> None:
         fresh = Offset.sampled(self._monotonic, self._wall)
-        if abs(fresh.value - self._offset.value) > STEP / _NANO:
+        if abs(fresh.value - self._offset.value) > _STEP_NS:
             self._steps += 1
+            self._stepped_at = now
         self._worst = max(self._worst, fresh.error)
         self._offset = fresh
         self._sampled_at = now
 
 
-def _stamp(ancillary: Ancillary) -> int | None:
-    """The kernel's stamp in ns of its wall clock."""
+def stamp_of(ancillary: Ancillary) -> bytes:
+    """The kernel's stamp as it came; b"" where there is none."""
     for _level, kind, data in ancillary:
         if kind == SO_TIMESTAMPNS and len(data) == _TIMESPEC.size:
-            seconds, nanoseconds = _TIMESPEC.unpack(data)
-            return int(seconds) * 1_000_000_000 + int(nanoseconds)
-    return None
+            return data
+    return b""

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from loadtest.reproduce.plan import Plan
+    from loadtest.reproduce.systems.base import System
 
 NAME = "reproduce"
 HELP = "play a source system's own experiment: claimed, reference, corrected, best fixed, optimum"
@@ -19,6 +25,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, metavar="DIR", help="also write SYSTEM.json there")
     parser.add_argument(
         "--reduced", action="store_true", help="shorter runs of the same shape: seconds"
+    )
+    parser.add_argument(
+        "--scale",
+        type=float,
+        metavar="N",
+        help="batching: play an hour of its day as an Nth of one (60); 1 plays the whole day",
     )
     parser.add_argument(
         "--check",
@@ -58,13 +70,17 @@ def run(args: argparse.Namespace) -> int:
 
 def _played(args: argparse.Namespace) -> bool:
     """Whether all that was said is supported."""
+    from dataclasses import replace
+
+    from headway.reproducing import progress
     from headway.reproducing.configuration import configured
     from headway.reproducing.printing import Title, make, show
     from loadtest.reproduce.plan import Plan
     from loadtest.reproduce.systems.base import systems
+    from loadtest.reproduce.watched import Watch
 
     _check_together(args)
-    plan = Plan(_seeds(args.seeds), reduced=args.reduced)
+    plan = Plan(_seeds(args.seeds), reduced=args.reduced, scale=args.scale)
     if args.out is not None:
         make(args.out)
     if args.config is not None:
@@ -78,16 +94,23 @@ def _played(args: argparse.Namespace) -> bool:
         if args.system == "all":
             return served_all((one() for one in known.values()), plan, args.out)
         return served(known[args.system](), plan, args.out)
-    held = [
-        show(Title(one.name, one.summary, one.laws), one().play(plan), plan, args.out)
-        for one in known.values()
-    ]
+    _check_scale(plan, known)
+    held = []
+    for one in known.values():
+        watch = Watch(plan.seeds, one.passes[plan.reduced])
+        watched = replace(plan, seeds=watch.seeds, part=watch.part)
+        with progress.shown(one.name, watch, sys.stderr):
+            result = one().play(watched)
+        held.append(show(Title(one.name, one.summary, one.laws), result, plan, args.out))
     return all(held)
 
 
 def _check_together(args: argparse.Namespace) -> None:
     from documents.problem import DocumentError, Problem
 
+    if args.scale is not None and (args.config or args.served):
+        message = "goes with neither --config nor --served, which play no day"
+        raise DocumentError([Problem("scale", args.scale, message)])
     if args.config and args.served:
         message = "is played in virtual time; leave out --served"
         raise DocumentError([Problem("config", str(args.config), message)])
@@ -95,6 +118,24 @@ def _check_together(args: argparse.Namespace) -> None:
     if alone:
         message = "goes with --config FILE.json only"
         raise DocumentError([Problem(name, getattr(args, name), message) for name in alone])
+
+
+def _check_scale(plan: Plan, known: Mapping[str, type[System]]) -> None:
+    from documents.problem import DocumentError, Problem
+    from loadtest.reproduce.plan import MOST_SCALE
+
+    scale = plan.scale
+    if scale is None:
+        return
+    if plan.reduced:
+        message = "has a size of its own with --reduced; leave one of them out"
+    elif not any(one.has_day for one in known.values()):
+        message = "is of a day, and this system plays none"
+    elif not 1 <= scale <= MOST_SCALE:
+        message = f"must be from 1 (the whole day) to {MOST_SCALE:g} (each hour in a minute)"
+    else:
+        return
+    raise DocumentError([Problem("scale", scale, message)])
 
 
 def _seeds(count: int) -> range:

@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from loadtest.column_files import in_columns
 from loadtest.recorder import SCENARIO, SUMMARY, read_samples
 from loadtest.same_stimulus import Finished, check
 from measurement.block_bootstrap import ratio_interval
-from measurement.latencies import OF_SUCCESSES, WITH_INTERVALS
+from measurement.column_block import Floats
+from measurement.latencies import OF_SUCCESSES, WITH_INTERVALS, only_successes
 from measurement.quantiles import Interval
 from measurement.side_by_side import Group, Row, SideBySide, Value, side_by_side
-from measurement.summary import steady_samples
 
 WIDTH = 80
 PERCENTS = (50, 95, 99)
@@ -73,17 +74,18 @@ def _ratios(
     rng = np.random.default_rng(seed)
     kept = [_steady(path, run) for path, run in (a, b)]
     for metric in WITH_INTERVALS:
-        of = OF_SUCCESSES[metric]
-        values = [[value for value in map(of, samples) if value is not None] for samples in kept]
-        for percent in PERCENTS if all(values) else ():
+        values = [found[metric] for found in kept]
+        for percent in PERCENTS if all(map(len, values)) else ():
             name = f"{metric.removesuffix('_ms').upper()} P{percent}"
             yield name, ratio_interval(values[0], values[1], percent, rng)
 
 
-def _steady(path: Path, run: Finished) -> list[Any]:
+def _steady(path: Path, run: Finished) -> dict[str, Floats]:
+    """Each latency of the successes from the cut on, in seconds."""
     cut = (run.summary.get("cut") or {}).get("warm_up_s", 0.0)
-    samples = sorted(read_samples(path), key=lambda sample: (sample.intended_at, sample.index))
-    return [sample for sample in steady_samples(samples, cut) if sample.outcome.success]
+    with in_columns(read_samples(path)) as columns:
+        kept = columns.since(cut)
+        return {name: kept.known(only_successes(OF_SUCCESSES[name])) for name in WITH_INTERVALS}
 
 
 def _groups(title: str, groups: tuple[Group, ...]) -> list[str]:

@@ -11,16 +11,12 @@ from documents.yaml_text import to_yaml
 from headway.reproducing.printing import Title, show, write
 from loadtest.reproduce.configuration.contradictions import Kind, Remark, remarks
 from loadtest.reproduce.configuration.conversion import Converted, convert
-from loadtest.reproduce.configuration.playing import play
+from loadtest.reproduce.configuration.playing import LAWS, play
 from loadtest.reproduce.configuration.sections import read
 from loadtest.reproduce.plan import Plan
 from simulator import profile as profiles
 
 SYSTEM = "queueing"
-LAWS = (
-    "claimed: what the file asks for; reference: the file as it stands; corrected: `kv_reserve`, "
-    "`slack_density` and `tpot_budget` with their defaults and the engine's own limits"
-)
 
 
 def configured(args: argparse.Namespace, plan: Plan) -> bool:
@@ -44,7 +40,8 @@ def configured(args: argparse.Namespace, plan: Plan) -> bool:
     summary = f"{args.config.name} on the engine model (`{name}`); {_counted(found)}"
     title = Title(f"{SYSTEM}-configuration", summary, LAWS)
     print(flush=True)
-    return show(title, result, plan, args.out) and sound
+    said = [remark.to_json() for remark in found]
+    return show(title, result, plan, args.out, profile=name, remarks=said) and sound
 
 
 def _counted(found: list[Remark]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from documents.problem import DocumentError, Problem
 from loadtest.reproduce.document import document_of
@@ -22,11 +23,11 @@ class Title:
     laws: str
 
 
-def show(title: Title, result: Reproduction, plan: Plan, out: Path | None) -> bool:
-    """Print it, write NAME.json; whether all its sentences hold."""
+def show(title: Title, result: Reproduction, plan: Plan, out: Path | None, **more: Any) -> bool:
+    """Print it, write NAME.json with what ``more`` it has; whether all its sentences hold."""
     print(f"## {title.name}\n\n{title.summary}.\n{title.laws}.\n\n{text(result)}\n", flush=True)
     if out is not None:
-        document = document_of(title.name, plan, result)
+        document = document_of(title.name, plan, result, **more)
         written = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
         write(out / f"{title.name}.json", written + "\n")
     return result.holds

@@ -11,8 +11,7 @@ from documents.problem import DocumentError, Problem
 from headway.reproducing.printing import Title, show
 from loadtest.ab.ground import EngineLost
 from loadtest.reproduce.plan import Plan
-from loadtest.reproduce.served.experiment import Experiment
-from loadtest.reproduce.served.playing import ARMS, play
+from loadtest.reproduce.served.playing import play
 from loadtest.reproduce.systems.base import System
 
 
@@ -44,10 +43,5 @@ def served(system: System, plan: Plan, out: Path | None) -> bool:
             result = runner.run(play(experiment, plan))
     except EngineLost as error:
         raise DocumentError([Problem("served", system.name, str(error))]) from None
-    laws = "; ".join(_laws(experiment, arm) for arm in ARMS if arm in experiment.arms)
-    return show(Title(f"{system.name}-served", experiment.summary, laws), result, plan, out)
-
-
-def _laws(experiment: Experiment, arm: str) -> str:
-    laws = ", ".join(f"`{part['law']}`" for part in experiment.arms[arm].values())
-    return f"{arm}: {laws}"
+    title = Title(f"{system.name}-served", experiment.summary, experiment.laws)
+    return show(title, result, plan, out)

@@ -12,6 +12,7 @@ from loadtest.facts import Facts
 from loadtest.news import News
 from loadtest.printable import printable
 from loadtest.scenario import Scenario
+from measurement.objective_verdict import INVALID
 
 
 class Progress:
@@ -23,6 +24,7 @@ class Progress:
         self._renews = not self._quiet and self._stream.isatty()
         self._duration = 0.0
         self._open_line = False
+        self._doubt = ""
 
     def started(self, scenario: Scenario, facts: Facts) -> None:
         self._duration = scenario.duration_s
@@ -39,6 +41,12 @@ class Progress:
         text = describe(news, self._duration)
         if self._quiet:
             return
+        if news.verdict.outcome == INVALID and news.verdict.because != self._doubt:
+            self._doubt = news.verdict.because
+            if self._open_line:
+                self._say("\n")
+            self._open_line = False
+            self._line(self._doubt)
         if self._renews:
             self._say(f"\r\x1b[2K{printable(text)}")
             self._open_line = True

@@ -6,20 +6,24 @@ a difference may be the policy's or the hour's, and nothing here tells the two a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 from typing import Any
+
+import numpy as np
 
 from documents.problem import DocumentError, Problem
 from loadtest import facts, recorder
+from loadtest.column_files import in_columns
 from loadtest.scenario import Scenario
 from loadtest.simulation.stand_in import NOWHERE
-from measurement.comparison.paired_replay import Pair, pair
+from measurement.column_block import Bools, Floats
+from measurement.columns import SampleColumns
+from measurement.comparison.paired_replay import pair
+from measurement.judgements import Judgements
+from measurement.latencies import only_successes
 from measurement.part import Part
-from measurement.sample import Sample
-from measurement.slo import Slo, judge
+from measurement.slo import Slo
 
 NOT_SHOWN = (
     "No verdict: the runs were one after the other, so what differs may be the hour's and not the "
@@ -62,52 +66,55 @@ def describe(a: Path, b: Path) -> Described:
 
     DocumentError where one is no run; UnequalStimulus where they were not asked the same.
     """
-    (scenario, samples), (other, others) = _read(a, "a"), _read(b, "b")
-    pairs = pair(samples, others)
+    scenario, other = _scenario(a, "a"), _scenario(b, "b")
     slo = scenario.slo or other.slo
-    bad = [(_bad(one.baseline, slo), _bad(one.candidate, slo)) for one in pairs]
-    changes = [_ttft(one) for one in pairs]
-    known = [change for change in changes if change is not None]
-    return Described(
-        names=(_name(scenario), _name(other)),
-        parts=(_part(samples, scenario, slo), _part(others, other, slo)),
-        pairs=len(pairs),
-        only_a_bad=bad.count((True, False)),
-        only_b_bad=bad.count((False, True)),
-        both_bad=bad.count((True, True)),
-        ttft_change_ms=1e3 * median(known) if known else None,
-        notes=(NOT_SHOWN, *_differences(scenario, other)),
-    )
+    with (
+        in_columns(recorder.read_samples(a)) as first,
+        in_columns(recorder.read_samples(b)) as second,
+    ):
+        pairs = pair(first, second)
+        bad = [
+            _bad(first, slo)[pairs.baseline],
+            _bad(second, slo)[pairs.candidate],
+        ]
+        changes = _ttft(second)[pairs.candidate] - _ttft(first)[pairs.baseline]
+        known = changes[~np.isnan(changes)]
+        return Described(
+            names=(_name(scenario), _name(other)),
+            parts=(_part(first, scenario, slo), _part(second, other, slo)),
+            pairs=len(pairs),
+            only_a_bad=int((bad[0] & ~bad[1]).sum()),
+            only_b_bad=int((~bad[0] & bad[1]).sum()),
+            both_bad=int((bad[0] & bad[1]).sum()),
+            ttft_change_ms=1e3 * float(np.median(known)) if len(known) else None,
+            notes=(NOT_SHOWN, *_differences(scenario, other)),
+        )
 
 
-def _read(out: Path, side: str) -> tuple[Scenario, list[Sample]]:
+def _scenario(out: Path, side: str) -> Scenario:
     try:
-        scenario, _ = facts.read(out)
+        return facts.read(out)[0]
     except (OSError, ValueError) as error:
         message = f"is no directory of a run: {error}"
         raise DocumentError([Problem(side, str(out), message)]) from None
-    return scenario, list(recorder.read_samples(out))
 
 
-def _part(samples: Sequence[Sample], scenario: Scenario, slo: Slo | None) -> Part:
-    return Part.of(samples, slo, start=0.0, end=scenario.duration_s)
+def _part(columns: SampleColumns, scenario: Scenario, slo: Slo | None) -> Part:
+    return Part.of(Judgements.of(columns, slo), start=0.0, end=scenario.duration_s)
 
 
 def _name(scenario: Scenario) -> str:
     return scenario.policy.name if scenario.policy else "no policy"
 
 
-def _bad(sample: Sample, slo: Slo | None) -> bool:
-    judgement = judge(sample, slo)
-    return not (judgement.met or judgement.excluded)
+def _bad(columns: SampleColumns, slo: Slo | None) -> Bools:
+    found = Judgements.of(columns, slo)
+    return ~(found.met | found.excluded)
 
 
-def _ttft(one: Pair) -> float | None:
-    """B's less A's, where both answered."""
-    a, b = one.baseline, one.candidate
-    if not (a.outcome.success and b.outcome.success) or a.ttft is None or b.ttft is None:
-        return None
-    return b.ttft - a.ttft
+def _ttft(columns: SampleColumns) -> Floats:
+    """NaN where there was no answer."""
+    return columns.values(only_successes(lambda block: block.ttft))
 
 
 def _differences(a: Scenario, b: Scenario) -> list[str]:

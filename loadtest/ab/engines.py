@@ -125,7 +125,8 @@ async def engine_process(
         with contextlib.suppress(ProcessLookupError):
             process.terminate()
         try:
-            await asyncio.wait_for(process.wait(), _END_WITHIN)
+            async with asyncio.timeout(_END_WITHIN):
+                await process.wait()
         except TimeoutError:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
@@ -135,7 +136,8 @@ async def engine_process(
 async def _port(process: asyncio.subprocess.Process) -> int:
     assert process.stdout is not None  # noqa: S101 - asked for above
     try:
-        line = await asyncio.wait_for(process.stdout.readline(), _START_WITHIN)
+        async with asyncio.timeout(_START_WITHIN):
+            line = await process.stdout.readline()
         return int(json.loads(line)["port"])
     except (TimeoutError, ValueError, KeyError, TypeError):
         why = f"did not say within {_START_WITHIN:g} s where it listens"

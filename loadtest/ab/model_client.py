@@ -9,7 +9,7 @@ most of the time, and which no verdict rests on.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import count, pairwise
 
@@ -26,7 +26,7 @@ from simulator.realtime import RealTimeHost
 from simulator.text import count_tokens
 
 OnTime = Callable[[float], None]
-OnTokens = Callable[[float, int], None]
+OnTokens = Callable[[Sequence[float], Sequence[int]], None]
 
 
 class ModelClient:
@@ -109,7 +109,7 @@ class _Stream:
         self.times.append(at)
         if len(self.times) == 1:
             if self.on_tokens is not None:
-                self.on_tokens(at, 1)
+                self.on_tokens((at,), (1,))
             if self.on_answer is not None:
                 self.on_answer(at)
         if last:
@@ -137,7 +137,7 @@ class _Stream:
         times = self.times
         first, last = (times[0], times[-1]) if times else (None, None)
         if self.on_tokens is not None and last is not None and len(times) > 1:
-            self.on_tokens(last, len(times) - 1)
+            self.on_tokens((last,), (len(times) - 1,))
         self.done.set_result(
             Answer(
                 outcome=outcome,

@@ -65,6 +65,7 @@ def _document(conclusion: Conclusion) -> dict[str, Any]:
             **_carried(seen.carried),
             "slice": f"{facts.slice_number}/{facts.slice_of}",
             "workers": facts.workers,
+            "machines": facts.machines,
             **({"by_worker": list(seen.workers)} if seen.workers else {}),
         },
         "policy": _policy(conclusion),

@@ -17,9 +17,10 @@ _CELLS = dict(
 )
 
 
-def document_of(name: str, plan: Plan, result: Reproduction) -> dict[str, Any]:
+def document_of(name: str, plan: Plan, result: Reproduction, **more: Any) -> dict[str, Any]:
     """Plain JSON: every value of every seed."""
-    return {"system": name, "reduced": plan.reduced, **as_json(result, plan.seeds)}
+    size = {"reduced": plan.reduced} | ({} if plan.scale is None else {"scale": plan.scale})
+    return {"system": name, **size, **more, **as_json(result, plan.seeds)}
 
 
 def read(document: Mapping[str, Any]) -> Reproduction:
@@ -51,9 +52,3 @@ def _cell(given: Mapping[str, Any] | None) -> Cell | None:
 def seeds_of(count: int) -> range:
     """The seeds that so many runs of everything take: 1 and up."""
     return range(1, count + 1)
-
-
-def command_of(name: str, seeds: int, *, reduced: bool) -> str:
-    """What plays it anywhere."""
-    words = ["headway reproduce", name, f"--seeds {seeds}"]
-    return " ".join([*words, *(["--reduced"] if reduced else []), "--out results"])

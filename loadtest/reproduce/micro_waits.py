@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from loadtest.reproduce import day
+from loadtest.reproduce import day, passing
 from loadtest.reproduce.plan import Plan, cell, law
 from loadtest.reproduce.series import Series, below, measure
 from loadtest.reproduce.table import Finding, Row
@@ -76,7 +76,8 @@ def _at_its_word(rate: float, seconds: float, seed: int) -> dict[str, float]:
     slow = replace(config, cost=replace(config.cost, t0_ms=config.cost.t0_ms + wait))
     free = law(DecisionPoint.BATCHING, "continuous")
     plain, late = (
-        day.latencies(day.through(free, each, arrivals, seed).served) for each in (config, slow)
+        passing.latencies(passing.through(free, each, arrivals, seed).served)
+        for each in (config, slow)
     )
     return {
         "wait": wait,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from loadtest.reproduce.plan import Plan, cell, law
-from loadtest.reproduce.series import Series, below
+from loadtest.reproduce.series import Series, below, measure
 from loadtest.reproduce.table import Finding, Row
 from schedulers.concurrency.base import ConcurrencyLaw, Observation
 from schedulers.decision import Decision, DecisionPoint
@@ -52,7 +52,10 @@ def _attained(plan: Plan, tested: Any) -> Series:
     """Tasks a second."""
     tasks = 1200 if plan.reduced else 6000
     work, loads = Work(dist="tokens"), ((tested, Load(tasks=tasks)),)
-    return Series(tuple(tasks / run(PLANT, work, loads, seed=s).seconds for s in plan.seeds))
+    seen = measure(
+        plan.seeds, lambda seed: {"rate": tasks / run(PLANT, work, loads, seed=seed).seconds}
+    )
+    return seen["rate"]
 
 
 def play(plan: Plan) -> tuple[list[Row], list[Finding]]:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from loadtest.reproduce.series import Series
 from loadtest.reproduce.table import Cell
 from schedulers.decision import DecisionPoint
 from schedulers.points import registered
+
+MOST_SCALE = 60.0
+"""A shorter hour than a minute has too few requests in a regime's quiet hours."""
+
+
+def _unheard(share: float) -> None:
+    """Nobody asks how far a run is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +25,10 @@ class Plan:
 
     seeds: Sequence[int]
     reduced: bool = False
+    scale: float | None = None
+    """How many times shorter than its own a system's day is played; None: as the system does."""
+    part: Callable[[float], None] = field(default=_unheard, compare=False)
+    """Told by a long run what share of it is over, 0 to 1."""
 
 
 def law(point: DecisionPoint, name: str, **parameters: Any) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from loadtest.reproduce import day
+from loadtest.reproduce import day, passing
 from loadtest.reproduce.plan import Plan, cell, law
 from loadtest.reproduce.series import Series, below, best, measure
 from loadtest.reproduce.table import Finding, Row
@@ -81,8 +81,8 @@ def _graphs(plan: Plan) -> tuple[list[Row], list[Finding]]:
 
 def _padded(way: Any, seconds: float, seed: int) -> dict[str, float]:
     arrivals = day.Day((RATE,), seconds).arrivals(seed)
-    played = day.through(way, day.engine(_PROFILE), arrivals, seed, graphs=way)
-    return {"tpot": day.latencies(played.served)["tpot"]}
+    played = passing.through(way, day.engine(_PROFILE), arrivals, seed, graphs=way)
+    return {"tpot": passing.latencies(played.served)["tpot"]}
 
 
 def _chunks(plan: Plan) -> tuple[list[Row], list[Finding]]:
@@ -144,11 +144,11 @@ def _long(tested: Any, config: Any, seconds: float, seed: int) -> dict[str, floa
         Arrival(one.at, LONG if place % EVERY == 0 else one.prompt_tokens, one.output_tokens)
         for place, one in enumerate(drawn)
     ]
-    played = day.through(tested, config, arrivals, seed)
+    played = passing.through(tested, config, arrivals, seed)
     each = sorted(1e3 * one.tpot for one in played.served if one.tpot is not None)
     long = [one for one in played.served if one.prompt_tokens == LONG]
     return {
         "step": 1e3 * played.longest_step_s,
-        "long": day.latencies(long)["ttft"],
+        "long": passing.latencies(long)["ttft"],
         "tpot99": each[int(0.99 * len(each))],
     }

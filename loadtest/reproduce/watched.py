@@ -1,4 +1,4 @@
-"""Seeds that say how often they have been gone through: a system's progress, told by none of it."""
+"""Seeds that say how often they have been gone through, and how far that is of all of it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import overload
 class WatchedSeeds(Sequence[int]):
     """``played`` is told after each run with a seed: how many there have been in all.
 
-    A system plays each of its laws once with each seed, so its runs are what passes here; how many
-    there will be, only a finished play of it can tell.
+    A system plays each of its laws once with each seed, so its runs are what passes here.
     """
 
     def __init__(self, seeds: Sequence[int], played: Callable[[int], None]) -> None:
@@ -35,3 +34,25 @@ class WatchedSeeds(Sequence[int]):
             yield seed
             self.runs += 1
             self._played(self.runs)
+
+
+class Watch:
+    """How far a play is. It is told by the thread that plays, and read by another."""
+
+    def __init__(self, seeds: Sequence[int], passes: int) -> None:
+        self.seeds = WatchedSeeds(seeds, self._ended)
+        self.of = passes * len(seeds)
+        self.runs = 0
+        self._part = 0.0
+
+    @property
+    def done(self) -> float:
+        """Runs with a seed, the one that goes on by its part."""
+        return min(float(self.of), self.runs + self._part)
+
+    def part(self, share: float) -> None:
+        """What share of the run that goes on is over."""
+        self._part = share
+
+    def _ended(self, runs: int) -> None:
+        self.runs, self._part = runs, 0.0

@@ -13,19 +13,24 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from documents.problem import DocumentError
-from loadtest.reproduce.document import document_of, seeds_of
+from loadtest.eventloop import run_fast
+from loadtest.reproduce.asked import Asked
+from loadtest.reproduce.document import seeds_of
 from loadtest.reproduce.plan import Plan
-from loadtest.reproduce.systems.base import systems
 from loadtest.reproduce.table import Reproduction
-from loadtest.reproduce.watched import WatchedSeeds
+from loadtest.reproduce.watched import Watch
 from loadtest.tether import stop_on_signals, stop_with_parent
 from loadtest.version import version
 from loadtest.worker import Lines
 from measurement.verdict import EXIT_CODES
+from simulator import profile as profiles
 
 TELL_EVERY_S = 1.0
+_END_WITHIN_S = 3.0
+"""What a cancelled load test may take to end its engine."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -33,7 +38,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = _arguments().parse_args(argv)
     lines = Lines(sys.stdout.fileno())
     try:
-        played = asyncio.run(_run(args, lines))
+        run = run_fast if args.served else asyncio.run
+        played = run(_run(args, lines))
     except DocumentError as error:
         return _end(lines, "bad_configuration", str(error))
     except Exception as error:  # noqa: BLE001 - the edge: whatever it is, the supervisor is told
@@ -44,23 +50,18 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 async def _run(args: argparse.Namespace, lines: Lines) -> bool:
     """Whether it was played to its end."""
-    system = systems.get(args.system, path="system")()
-    runs = 0
-
-    def count(so_far: int) -> None:
-        nonlocal runs
-        runs = so_far
-
-    seeds = WatchedSeeds(seeds_of(args.seeds), count)
-    plan = Plan(seeds, reduced=args.reduced)
+    asked = _asked(args)
+    asked.check()
+    watch = Watch(seeds_of(args.seeds), asked.passes)
+    plan = Plan(watch.seeds, reduced=args.reduced, part=watch.part)
     began = time.monotonic()
     lines.say("started", version=version())
     stop = asyncio.Event()
     tied = asyncio.ensure_future(stop_with_parent(stop))
     with stop_on_signals(stop, patience=1_000):
-        playing = _in_thread(lambda: system.play(plan))
+        playing = _begun(asked, plan)
         while not playing.done() and not stop.is_set():
-            lines.say("progress", runs=runs, seconds=time.monotonic() - began)
+            lines.say("progress", **_told(watch, began))
             await asyncio.wait({playing}, timeout=TELL_EVERY_S)
             if time.monotonic() - began > args.within:
                 limit = f"it was not over within {args.within:,.0f} s; take fewer seeds, or reduced"
@@ -68,12 +69,32 @@ async def _run(args: argparse.Namespace, lines: Lines) -> bool:
                 return False
     tied.cancel()
     if not playing.done():
+        playing.cancel()
+        await asyncio.wait({playing}, timeout=_END_WITHIN_S)
         lines.say("finished", status="cancelled", summary={})
         return False
-    result = document_of(args.system, plan, playing.result())
-    told = {"runs": runs, "seconds": time.monotonic() - began, "version": version()}
+    told = {"version": version(), **_told(watch, began)}  # the document goes through the seeds
+    result = asked.document(plan, playing.result())
     lines.say("finished", status="finished", summary={"result": result, **told})
     return True
+
+
+def _asked(args: argparse.Namespace) -> Asked:
+    text = None if args.config is None else args.config.read_text("utf-8")
+    return Asked(args.system, args.reduced, args.served, text, args.profile)
+
+
+def _told(watch: Watch, began: float) -> dict[str, float]:
+    """How far it is: whole runs with a seed, with the part of the one that goes on, of how many."""
+    seconds = time.monotonic() - began
+    return {"runs": watch.runs, "done": watch.done, "of": watch.of, "seconds": seconds}
+
+
+def _begun(asked: Asked, plan: Plan) -> asyncio.Future[Reproduction]:
+    """A load test's clients belong to this event loop; arithmetic goes to a thread beside it."""
+    if asked.served:
+        return asyncio.ensure_future(asked.play_served(plan))
+    return _in_thread(lambda: asked.play(plan))
 
 
 def _in_thread(play: Callable[[], Reproduction]) -> asyncio.Future[Reproduction]:
@@ -115,6 +136,9 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument("--system", required=True, metavar="NAME")
     parser.add_argument("--seeds", type=int, default=5, metavar="N")
     parser.add_argument("--reduced", action="store_true")
+    parser.add_argument("--served", action="store_true")
+    parser.add_argument("--config", type=Path, metavar="FILE.json")
+    parser.add_argument("--profile", default=profiles.DEFAULT, metavar="NAME")
     parser.add_argument("--within", type=float, default=3_600.0, metavar="SECONDS")
     return parser
 

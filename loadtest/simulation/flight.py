@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from loadtest.schedule import Job
 from measurement.outcome import Outcome, TokenSource
-from measurement.sample import Sample
+from measurement.sample import Attempt, Sample
 from schedulers.runtime.limiter import Permit
 from simulator.core.request import Sequence
 
@@ -27,7 +27,44 @@ class Flight:
     handed_at: float
     permit: Permit | None = None
     sent_at: float | None = None
+    """Of the attempt that goes on."""
     sequence: Sequence | None = None
+    first_sent_at: float | None = None
+    """Of the first attempt, which is the request's."""
+    attempts: list[Attempt] = field(default_factory=list)
+    """Those that failed and were followed by another."""
+    waited: float | None = None
+    """Seconds before the attempt that goes on; None of the first."""
+    waits: bool = False
+    """It failed and will come again: it is neither at the door nor in the engine."""
+
+    def sent(self, at: float) -> bool:
+        """An attempt goes out; whether it is the first."""
+        first = self.first_sent_at is None
+        self.sent_at = at
+        if first:
+            self.first_sent_at = at
+        return first
+
+    def failed(self, attempt: Sample, wait: float) -> None:
+        """An attempt failed, and another follows after so many seconds."""
+        self.attempts.append(
+            Attempt(
+                attempt.outcome,
+                attempt.sent_at,
+                attempt.done_at,
+                attempt.status,
+                attempt.retry_after,
+            )
+        )
+        self.permit = self.sent_at = self.sequence = None
+        self.waited, self.waits = wait, True
+
+    def whole(self, last: Sample) -> Sample:
+        """The request's one sample: sent with its first attempt, ended by its ``last``."""
+        if not self.attempts:
+            return last
+        return replace(last, sent_at=self.first_sent_at, attempts=tuple(self.attempts))
 
     def answered(self, ends: array[float]) -> Sample:
         """The sample of a request that the engine has answered whole."""
@@ -56,7 +93,7 @@ class Flight:
         at = self.sent_at if self.sent_at is not None else self.handed_at
         return self._sample(outcome, at, [], status=status, error=error)
 
-    def shed(self, at: float, error: str, retry_after: float) -> Sample:
+    def shed(self, at: float, error: str, retry_after: float | None) -> Sample:
         """The sample of one that the policy sent away."""
         return self._sample(Outcome.SHED, at, [], error=error, retry_after=retry_after)
 
@@ -68,7 +105,7 @@ class Flight:
             intended_at=self.job.intended_at,
             outcome=outcome,
             handed_at=self.handed_at,
-            admitted_at=self.sent_at,
+            admitted_at=self.first_sent_at,
             sent_at=self.sent_at,
             first_token_at=first,
             first_answer_at=first,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from loadtest.roster import Roster
 from loadtest.simulation.limiter import Grant, VirtualLimiter
@@ -65,6 +65,8 @@ class Front:
     def acquire(self, name: int, now: float) -> None:
         """Let it in, and go if it may; whoever has no place is sent away."""
         request = self._roster[name]
+        if request.arrived_at != now:  # its agent was held before this room
+            request = replace(request, arrived_at=now)
         one = Waiting(request=request, kv_tokens=request.prompt_tokens)
         self._names[request.serial] = name
         self._waiting[name] = one
@@ -82,27 +84,32 @@ class Front:
             self._said.timed(lambda: self._room.prefilled(went, now))
             self._pump(now)
 
-    def leave(self, name: int) -> None:
-        """Who waited doesn't any more."""
+    def leave(self, name: int, now: float) -> None:
+        """Who waited doesn't any more: who waited behind may go."""
         one = self._waiting.pop(name, None)
         if one is not None:
             self._names.pop(one.request.serial)
             self._room.leave(one)
+            self._pump(now)
 
     def release(self, permit: Permit, now: float, kind: OutcomeKind, sample: Sample) -> None:
-        """A request is over: all laws learn, and whoever is next goes."""
+        """A request is over: all laws learn, and whoever is next goes.
+
+        Of one that was given up they learn no more than that.
+        """
+        seen = None if kind is OutcomeKind.CANCELLED else sample
         if self._limiter is not None:
-            self._limiter.release(permit, now, kind, sample)
+            self._limiter.release(permit, now, kind, seen)
         went = self._admitted.pop(sample.index)
         over = Ended(
             request=went.request,
             reservation=went.reservation,
             admitted_at=went.at,
             kind=kind,
-            prompt_tokens=sample.prompt_tokens,
-            output_tokens=sample.output_tokens,
+            prompt_tokens=seen.prompt_tokens if seen else None,
+            output_tokens=seen.output_tokens if seen else None,
             prefilled=sample.index in self._prefilled,
-            late=_late(went, sample),
+            late=_late(went, seen),
         )
         self._prefilled.discard(sample.index)
         self._said.timed(lambda: self._room.ended(went, over, now))
@@ -155,9 +162,10 @@ class Front:
         return max(min(at, until), math.nextafter(now, math.inf))
 
 
-def _late(went: Admitted, sample: Sample) -> bool | None:
+def _late(went: Admitted, sample: Sample | None) -> bool | None:
     """Whether its first token missed its objective; None without one."""
     due = went.request.deadline_at
     if due is None:
         return None
-    return sample.first_token_at is None or sample.first_token_at > due
+    first = sample.first_token_at if sample else None
+    return first is None or first > due

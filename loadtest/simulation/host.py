@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import heapq
 import math
-from array import array
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-import numpy as np
-
 from loadtest.driver import KINDS
 from loadtest.roster import Roster
 from loadtest.scenario import Limits
 from loadtest.schedule import Job
+from loadtest.simulation.clients import Clients
 from loadtest.simulation.feed import Feed
 from loadtest.simulation.flight import Flight
+from loadtest.simulation.watching import Watching
 from measurement.outcome import Outcome
 from measurement.sample import Sample
 from measurement.window import WindowFold
@@ -47,7 +46,7 @@ class Door(Protocol):
         """Its answer has begun, ``ttft`` seconds after it was sent; laws learn, others may go."""
         ...
 
-    def leave(self, name: int) -> None:
+    def leave(self, name: int, now: float) -> None:
         """Who waited doesn't any more."""
         ...
 
@@ -82,23 +81,18 @@ class Simulation:
         self._deadline = deadline
         self._flights: dict[int, Flight] = {}
         self._deadlines: list[tuple[float, int, Flight]] = []
+        self._watching = Watching(means.engine, means.fold, deadline)
         self._running: Stretch | None = None
         """Steps that the engine is at: computed, but not over yet."""
         self._granted: deque[Flight] = deque()
         self._closing = False
-        self._signalled = 0
-        """The first window that has no signals of the engine yet."""
         self.limiter: Door | None = None
         """Set before ``run``; None: nothing is held back."""
+        self.clients: Clients | None = None
+        """Set before ``run``; None: nobody comes again, and nobody leaves."""
         self.offered = 0
         self.in_flight = 0
         self.now = 0.0
-
-    @property
-    def _ends(self) -> array[float]:
-        ends = self._means.engine.state.decoding.ends
-        assert ends is not None  # noqa: S101 - the engine keeps them
-        return ends
 
     def run(self, duration: float, going: Callable[[float], bool] = lambda _now: True) -> None:
         """Offer everything, and wait for the answers up to the deadline.
@@ -114,7 +108,9 @@ class Simulation:
                 if not going(self.now):
                     self._close(Outcome.CANCELLED)
                     return
-            event = min(self._means.feed.due, self._timeout_at(), self._ring_at())
+            event = min(
+                self._means.feed.due, self._timeout_at(), self._clients_at(), self._ring_at()
+            )
             step = self._step_at()
             if min(event, step) > self._deadline or (event == step == math.inf):
                 break
@@ -123,8 +119,9 @@ class Simulation:
                 self._happen()
             elif self._running is None:
                 self._idle(step)
-                self._running = self._means.engine.advance(step, min(event, self._edge(step)))
-                self._tokens(self._running)
+                until = min(event, self._watching.edge(step))
+                self._running = self._means.engine.advance(step, until)
+                self._watching.tokens(self._running)
             else:
                 self._ended(self._running)
             while self._granted:  # one after the other: a refusal lets the next one go
@@ -142,13 +139,15 @@ class Simulation:
     def shed(self, index: int, error: str, retry_after: float) -> None:
         """The policy sends a request away."""
         flight = self._flights[index]
-        self._resolve(flight, flight.shed(self.now, error, retry_after))
+        self._end(flight, flight.shed(self.now, error, retry_after))
 
     def _happen(self) -> None:
         if self._means.feed.due <= self.now:
             self._offer(self._means.feed.take())
         elif self._timeout_at() <= self.now:
             self._time_out()
+        elif self.clients is not None and self.clients.due <= self.now:
+            self._move(*self.clients.take())
         elif self.limiter is not None:
             self.limiter.ring(self.now)
 
@@ -156,17 +155,41 @@ class Simulation:
         self.offered += 1
         self._means.fold.offered(job.index, job.shape.tenant, job.intended_at)
         flight = self._flights[job.index] = Flight(job, self.now)
+        refused = self.clients.offered(flight) if self.clients is not None else None
+        if refused is None:
+            self._enter(flight)
+        else:
+            self._finish(flight, flight.shed(self.now, refused.meaning, None))
+
+    def _enter(self, flight: Flight) -> None:
+        """An attempt comes to the policy's door."""
+        flight.waits = False
         if self._means.roster is not None:
-            self._means.roster.enter(job, self.now)
+            self._means.roster.enter(flight.job, self.now, len(flight.attempts) + 1)
         if self.limiter is None:
             self._send(flight)
         else:
-            self.limiter.acquire(job.index, self.now)
+            self.limiter.acquire(flight.job.index, self.now)
+
+    def _move(self, flight: Flight, leaves: bool) -> None:  # noqa: FBT001 - as ``take`` has it
+        """A client comes again, or goes away."""
+        if not leaves:
+            self._enter(flight)
+            return
+        self._end(flight, self._given_up(flight, Outcome.CANCELLED, self.now))
+
+    def _given_up(self, flight: Flight, outcome: Outcome, at: float) -> Sample:
+        """Its client has gone, be it sent yet or not: the engine forgets it."""
+        sequence = flight.sequence
+        if sequence is not None:
+            self._watching.unheard(sequence, at)
+            self._means.engine.abort(sequence.request.id)
+        return flight.given_up(outcome, at, self._watching.ends)
 
     def _send(self, flight: Flight) -> None:
         means, job = self._means, flight.job
-        flight.sent_at = self.now
-        means.fold.sent(self.now)
+        if flight.sent(self.now):
+            means.fold.sent(self.now)
         self._count(+1)
         if means.roster is not None:
             means.roster.sent(self.now)
@@ -200,6 +223,9 @@ class Simulation:
             heapq.heappop(waiting)
         return waiting[0][0] if waiting else math.inf
 
+    def _clients_at(self) -> float:
+        return math.inf if self.clients is None else self.clients.due
+
     def _ring_at(self) -> float:
         return math.inf if self.limiter is None else self.limiter.rings_at
 
@@ -214,8 +240,7 @@ class Simulation:
             self._arm(flight, total_at)
             return
         outcome = Outcome.TIMEOUT_TOTAL if at >= total_at else Outcome.TIMEOUT_FIRST_TOKEN
-        self._means.engine.abort(sequence.request.id)
-        self._resolve(flight, flight.given_up(outcome, at, self._ends))
+        self._resolve(flight, self._given_up(flight, outcome, at))
 
     def _step_at(self) -> float:
         """When the engine's steps end, or the next begins; infinity: it is idle."""
@@ -224,37 +249,18 @@ class Simulation:
         due = self._means.engine.next_step_at()
         return math.inf if due is None else due
 
-    def _edge(self, at: float) -> float:
-        """The end of the window: no stretch goes past it, so that each has the engine's signals."""
-        width = self._means.fold.width
-        return (at // width + 1) * width
-
     def _idle(self, until: float) -> None:
-        """The engine had nothing to do since its last step: whole windows of that say so."""
         if self._running is None:
-            waiting = len(self._means.engine.waiting)
-            self._signals_until(min(until, self._deadline), 0, waiting, 0.0)
-
-    def _signals_until(self, until: float, running: int, waiting: int, usage: float) -> None:
-        """For each whole window that has none yet."""
-        fold = self._means.fold
-        first, last = self._signalled, int(until // fold.width)
-        for index in range(first, last):
-            fold.signals(index * fold.width, running, waiting, usage)
-        self._signalled = max(first, last)
+            self._watching.idle(until)
 
     def _ended(self, stretch: Stretch) -> None:
         self._running = None
-        pool, fold = self._means.engine.pool, self._means.fold
-        usage = stretch.used_blocks / pool.usable
-        self._signals_until(stretch.end, stretch.running, stretch.waiting, usage)
-        fold.signals(stretch.end, stretch.running, stretch.waiting, usage)
-        self._signalled = int(stretch.end // fold.width) + 1
+        self._watching.ended(stretch)
         self._spoken(stretch)
         for sequence in stretch.finished:
             flight = self._flights.get(int(sequence.request.id))
             if flight is not None:  # else its user gave up during its last step
-                self._resolve(flight, flight.answered(self._ends))
+                self._resolve(flight, flight.answered(self._watching.ends))
 
     def _spoken(self, stretch: Stretch) -> None:
         """The door hears of first tokens; of a preempted one's second prefill it heard before."""
@@ -269,49 +275,56 @@ class Simulation:
                 ttft = stretch.end - flight.sent_at
                 self.limiter.first_token(name, flight.permit, stretch.end, ttft)
 
-    def _tokens(self, stretch: Stretch) -> None:
-        """Into the windows in which they were said; what is past the deadline nobody heard."""
-        fold, width = self._means.fold, self._means.fold.width
-        if not stretch.tokens:
-            return
-        if stretch.steps == 1 or stretch.start // width == stretch.end // width:
-            if stretch.end <= self._deadline:
-                fold.tokens(stretch.end, stretch.tokens)
-            return
-        each = stretch.tokens // stretch.steps
-        ends = np.array(self._ends[-stretch.steps :])
-        ends = ends[ends <= self._deadline]
-        windows, counts = np.unique(ends // width, return_counts=True)
-        for window, count in zip(windows.tolist(), counts.tolist(), strict=True):
-            fold.tokens((window + 0.5) * width, count * each)
-
     def _count(self, change: int) -> None:
         self.in_flight += change
         self._means.fold.in_flight(self.now, self.in_flight)
 
     def _resolve(self, flight: Flight, sample: Sample) -> None:
-        del self._flights[flight.job.index]
+        """An attempt is over, and with it the request unless its client comes again."""
+        self._leave(flight, sample)
+        clients = self.clients
+        if clients is None or self._closing or not clients.comes_again(flight, sample, self.now):
+            self._finish(flight, sample)
+
+    def _end(self, flight: Flight, sample: Sample) -> None:
+        """The request is over, whatever its client would like."""
+        self._leave(flight, sample)
+        self._finish(flight, sample)
+
+    def _leave(self, flight: Flight, sample: Sample) -> None:
+        """An attempt leaves the engine and the door; whoever waits to come again is at neither."""
+        if flight.waits:
+            return
         if flight.sent_at is not None:
             self._count(-1)
         if self.limiter is not None:
             self._give_back(flight, sample, self.limiter)
         if self._means.roster is not None:
             self._means.roster.leave(flight.job, sample.service_ttft, self.now)
+
+    def _finish(self, flight: Flight, last: Sample) -> None:
+        del self._flights[flight.job.index]
+        if self.clients is not None:
+            self.clients.over(flight)
+        sample = flight.whole(last)
         self._means.sink(sample)
         self._means.fold.resolved(sample)
-        self._means.feed.ended(flight.job.index, self.now, success=sample.outcome.success)
+        if not self._closing:  # nobody asks again
+            self._means.feed.ended(flight.job.index, self.now, success=sample.outcome.success)
 
     def _give_back(self, flight: Flight, sample: Sample, limiter: Door) -> None:
-        if flight.permit is None:
-            limiter.leave(flight.job.index)
-        elif self._closing:  # given up by us: it tells nothing about load, and nobody follows
+        if self._closing:  # given up by us: it tells nothing about load, and nobody follows
             return
+        if flight.permit is None:
+            limiter.leave(flight.job.index, self.now)
         else:
             kind = KINDS.get(sample.outcome, OutcomeKind.FAILED)
+            if sample.outcome is Outcome.CANCELLED:
+                kind = OutcomeKind.CANCELLED
             limiter.release(flight.permit, self.now, kind, sample)
 
     def _close(self, outcome: Outcome) -> None:
         """Each offered request that is still open has its sample all the same."""
         self._closing = True
         for flight in list(self._flights.values()):
-            self._resolve(flight, flight.given_up(outcome, self.now, self._ends))
+            self._resolve(flight, flight.given_up(outcome, self.now, self._watching.ends))

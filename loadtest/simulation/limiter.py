@@ -69,7 +69,7 @@ class VirtualLimiter:
         self.keep_time(now)
         return self._permit(now) if self.in_flight < self.limit else None
 
-    def leave(self, name: int) -> None:
+    def leave(self, name: int, now: float) -> None:  # noqa: ARG002 - nobody goes for it
         """Who waited doesn't any more."""
         self._waiters.pop(name, None)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from loadtest.execution import Observer
 from loadtest.news import News, Sums
+from loadtest.outline import Outline
 from loadtest.recorder import Recorder
 from loadtest.scenario import Scenario
 from measurement.live import Live
@@ -37,7 +38,7 @@ class Progress:
         self._clock = clock
         self._told_at = clock()
         self._decisions: list[Decision] = []
-        self._windows: dict[int, Window] = {}
+        self._outlines: dict[int, Outline] = {}
 
     def decision(self, decision: Decision) -> None:
         """A law decided; told with the next news."""
@@ -49,13 +50,13 @@ class Progress:
         if self._observer is not None and self._clock() - self._told_at >= EVERY_S:
             self._tell(self._fold.changed(now), now)
 
-    def finish(self, now: float) -> list[Window]:
-        """The last word; every window in its newest revision."""
+    def finish(self, now: float) -> list[Outline]:
+        """The last word; every window in its newest revision, in outline."""
         self._tell(self._fold.finish(now), now, last=True)
-        return [window for _, window in sorted(self._windows.items())]
+        return [outline for _, outline in sorted(self._outlines.items())]
 
     def _tell(self, windows: list[Window], now: float, *, last: bool = False) -> None:
-        self._windows.update((window.index, window) for window in windows)
+        self._outlines.update((window.index, Outline.of(window)) for window in windows)
         if self._recorder is not None:
             self._recorder.flush()
             self._recorder.windows(windows)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
-from measurement.sample import Sample
+import numpy as np
+from numpy.typing import NDArray
+
+from measurement.column_block import Block, Floats, Ints
+from measurement.columns import SampleColumns
 
 _SAME_TIME = 1e-6
 
@@ -18,73 +23,72 @@ class UnequalStimulus(ValueError):  # noqa: N818 - reads as what happened
         super().__init__(" ".join(self.reasons))
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """One scheduled request and what each arm made of it."""
+@dataclass(frozen=True)
+class Pairs:
+    """Scheduled requests in order of index, and the row of each in either arm's columns."""
 
-    index: int
-    baseline: Sample
-    candidate: Sample
+    index: Ints
+    baseline: Ints
+    candidate: Ints
+
+    def __len__(self) -> int:
+        return len(self.index)
 
 
-def pair(
-    baseline: Iterable[Sample], candidate: Iterable[Sample], *, shift: float = 0.0
-) -> tuple[Pair, ...]:
+def pair(baseline: SampleColumns, candidate: SampleColumns, *, shift: float = 0.0) -> Pairs:
     """Twins by schedule index, in order; UnequalStimulus where they are none.
 
     ``shift`` is how much later the candidate's schedule began, in seconds. What became of the
     requests may differ as it likes: what a policy sheds is its result, not a fault.
     """
-    a, reasons_a = _by_index(baseline, "baseline")
-    b, reasons_b = _by_index(candidate, "candidate")
-    reasons = [*reasons_a, *reasons_b, *_unmatched(a, b)]
-    pairs = tuple(Pair(index, a[index], b[index]) for index in sorted(a.keys() & b.keys()))
-    reasons += _different(pairs, shift)
+    a, b = (columns.values(lambda block: block.index) for columns in (baseline, candidate))
+    reasons = [*_double(a, "baseline"), *_double(b, "candidate"), *_unmatched(a, b)]
+    index, *rows = np.intersect1d(a, b, return_indices=True)
+    pairs = Pairs(index.astype(np.int64), *rows)
+    reasons += _different(pairs, baseline, candidate, shift)
     if reasons:
         raise UnequalStimulus(reasons)
     return pairs
 
 
-def _by_index(samples: Iterable[Sample], arm: str) -> tuple[dict[int, Sample], list[str]]:
-    found: dict[int, Sample] = {}
-    double = 0
-    for sample in samples:
-        double += sample.index in found
-        found[sample.index] = sample
-    reason = f"{double:,} of the {arm}'s requests have more than one sample."
-    return found, [reason] if double else []
+def _double(index: Floats, arm: str) -> Iterator[str]:
+    double = len(index) - len(np.unique(index))
+    if double:
+        yield f"{double:,} of the {arm}'s requests have more than one sample."
 
 
-def _unmatched(a: dict[int, Sample], b: dict[int, Sample]) -> Iterator[str]:
+def _unmatched(a: Floats, b: Floats) -> Iterator[str]:
     for mine, theirs, arm, other in (
         (a, b, "baseline", "candidate"),
         (b, a, "candidate", "baseline"),
     ):
-        alone = sorted(mine.keys() - theirs.keys())
-        if alone:
+        alone = np.setdiff1d(mine, theirs)
+        if len(alone):
             yield (
                 f"{len(alone):,} requests of the {arm}'s schedule were never the {other}'s, the "
-                f"first with index {alone[0]}."
+                f"first with index {int(alone[0])}."
             )
 
 
-def _different(pairs: tuple[Pair, ...], shift: float) -> Iterator[str]:
-    def moved(p: Pair) -> bool:
-        late = p.candidate.intended_at - p.baseline.intended_at
-        return abs(late - shift) > _SAME_TIME
+def _different(
+    pairs: Pairs, baseline: SampleColumns, candidate: SampleColumns, shift: float
+) -> Iterator[str]:
+    def both(of: Callable[[Block], NDArray[Any]]) -> tuple[Floats, Floats]:
+        return baseline.values(of)[pairs.baseline], candidate.values(of)[pairs.candidate]
 
-    def longer(p: Pair) -> bool:
-        lengths = {p.baseline.prompt_tokens, p.candidate.prompt_tokens} - {None}
-        return len(lengths) > 1
-
-    def elsewhere(p: Pair) -> bool:
-        return p.baseline.tenant != p.candidate.tenant
-
+    starts = both(lambda block: block.intended_at)
+    moved = np.abs(starts[1] - starts[0] - shift) > _SAME_TIME
+    lengths = both(lambda block: block.prompt_tokens)
+    longer = np.abs(lengths[1] - lengths[0]) > 0  # none where one arm does not know it
+    codes = {name: code for code, name in enumerate(baseline.tenants)}
+    same = [codes.get(name, -1) for name in candidate.tenants]
+    tenants = both(lambda block: block.tenant)
+    elsewhere = np.array(same, np.int64)[tenants[1].astype(np.int64)] != tenants[0]
     for differs, what in (
         (moved, "another time"),
         (longer, "another prompt length"),
         (elsewhere, "another tenant"),
     ):
-        found = [p.index for p in pairs if differs(p)]
-        if found:
+        found = pairs.index[differs]
+        if len(found):
             yield f"{len(found):,} requests had {what} in each arm, first index {found[0]}."

@@ -24,7 +24,7 @@ const LAST_S = 300;
 
 const events = new Table(page.event_columns);
 const cohorts = new Table(page.cohort_columns);
-const seen = { status: status ?? "", elapsed: 0, duration: 0, state: "connecting", waitS: 0, lastOnly: false, moving: false };
+const seen = { status: status ?? "", crew: "", elapsed: 0, duration: 0, state: "connecting", waitS: 0, lastOnly: false, moving: false };
 /** @type {Frame | null} the newest, for what is replaced whole */
 let latest = null;
 let due = false;
@@ -84,7 +84,8 @@ function apply(frame) {
   if (frame.run.status !== seen.status) {
     seen.status = frame.run.status;
     document.body.dispatchEvent(new CustomEvent("run-status"));
-  }
+  } else if (seen.crew && frame.run.crew !== seen.crew) document.body.dispatchEvent(new CustomEvent("run-crew"));
+  seen.crew = frame.run.crew;
   soon();
   $("pause").hidden = !LIVE.has(frame.run.status);
   if (!LIVE.has(frame.run.status)) live.set({ ended: true });

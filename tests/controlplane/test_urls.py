@@ -190,6 +190,7 @@ def test_ones_own_object_does(
     browser, program, gateway = page_as(viewer), api_as(viewer), api_as(actor_as("approver"))
     stored_elsewhere = {"runs:samples", "runs:windows", "runs:trace", "runs:summary"}
     stored_elsewhere |= {"comparisons:verdict", "rollouts:evidence", "experiments:result"}
+    stored_elsewhere |= {"experiments:configuration"}
     stored_elsewhere |= {"api:gate-run", "api:gate-junit"}  # the gate has none yet
     faults = {}
     for name in OBJECTS:

@@ -62,6 +62,13 @@ def test_no_service_is_published_beyond_loopback() -> None:
     assert all(port.startswith("127.0.0.1:") for port in published)
 
 
+def test_there_may_be_several_workers_each_with_a_name_of_its_own() -> None:
+    """``--scale worker=3`` makes three; each one's host name is what a run's slices go by."""
+    worker = COMPOSE["services"]["worker"]
+    assert not {"container_name", "hostname", "ports"} & set(worker)
+    assert not {"-n", "--hostname", "-Q", "--queues"} & set(worker["command"])
+
+
 def test_every_variable_of_the_compose_file_is_documented() -> None:
     text = (ROOT / "docker-compose.yml").read_text()
     used = set(re.findall(r"\$\{([A-Z_]+)", text)) | set(COMPOSE["x-headway"]["environment"])

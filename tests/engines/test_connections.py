@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
+import resource
 import socket
 
 import pytest
@@ -64,7 +66,8 @@ async def test_a_message_that_ends_long_after_done_makes_no_answer_late(ask: Ask
         wire.keep = True
 
     async with RawServer(slow_end) as server:
-        first = await asyncio.wait_for(ask(server.url), timeout=5.0)
+        async with asyncio.timeout(5.0):
+            first = await ask(server.url)
         assert first.outcome is Outcome.OK, "answered while the message is still open"
         go_on.set()
         for _ in range(20):
@@ -80,7 +83,8 @@ async def test_a_message_that_never_ends_after_done_costs_only_its_connection(as
 
     async with RawServer(no_end) as server:
         assert (await ask(server.url)).outcome is Outcome.OK
-        await asyncio.wait_for(server.left.wait(), timeout=5.0)
+        async with asyncio.timeout(5.0):
+            await server.left.wait()
 
 
 async def test_an_error_answer_leaves_the_connection_in_use(ask: Ask) -> None:
@@ -184,7 +188,8 @@ async def test_cancelling_closes_the_connection_in_every_phase(
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        await asyncio.wait_for(server.left.wait(), 1.0)
+        async with asyncio.timeout(1.0):
+            await server.left.wait()
 
 
 async def test_a_port_where_nobody_listens(ask: Ask) -> None:
@@ -195,6 +200,24 @@ async def test_a_port_where_nobody_listens(ask: Ask) -> None:
     assert "127.0.0.1" in answer.error
     assert answer.sent_at is None
     assert answer.done_at > 0
+
+
+async def test_a_client_without_a_free_descriptor_blames_itself_and_not_the_engine(
+    ask: Ask,
+) -> None:
+    async with RawServer(replying(GOOD)) as server:
+        await ask.client(server.url).prepare()
+        free = os.dup(0)
+        os.close(free)
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (free, hard))
+        try:
+            answer = await ask(server.url)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        assert answer.outcome is Outcome.DROPPED
+        assert "ulimit -n" in answer.error
+        assert server.connections == 0
 
 
 async def test_a_name_that_does_not_exist(ask: Ask) -> None:

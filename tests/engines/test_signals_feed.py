@@ -87,7 +87,8 @@ async def test_it_polls_at_its_pace_over_one_connection_until_it_is_cancelled() 
     async with RawServer(replying(page(captured("vllm-metrics.txt")), keep=True)) as server:
         polled = feed(server.url, interval=0.02, within=LONG, on_signals=seen)
         task = asyncio.create_task(polled.run())
-        await asyncio.wait_for(enough.wait(), 10.0)
+        async with asyncio.timeout(10.0):
+            await enough.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -103,7 +104,8 @@ async def test_a_forbidden_address_is_a_missed_poll_with_the_reason() -> None:
 async def test_a_kind_without_signals_is_not_polled() -> None:
     async with RawServer(replying(BUSY)) as server:
         polled = feed(server.url, "openai")
-        await asyncio.wait_for(polled.run(), 1.0)
+        async with asyncio.timeout(1.0):
+            await polled.run()
         assert await polled.poll() is None
     assert (polled.supported, polled.stale, server.asked) == (False, False, [])
     assert polled.reason == "openai has no signals"
@@ -112,3 +114,16 @@ async def test_a_kind_without_signals_is_not_polled() -> None:
 
 async def test_before_the_first_reading_the_kinds_claims_stand() -> None:
     assert "kv_use" in feed("http://127.0.0.1:1").capabilities
+
+
+async def test_a_feed_that_is_cancelled_ends_wherever_it_is() -> None:
+    """``asyncio.wait_for`` of Python 3.11 loses a cancel that comes as the wait is over."""
+    async with RawServer(replying(BUSY, keep=True)) as server:
+        for turns in range(12):
+            polled = feed(server.url, within=LONG)
+            running = asyncio.ensure_future(polled.run())
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            running.cancel()
+            await asyncio.wait({running}, timeout=LONG)
+            assert running.cancelled(), f"cancelled after {turns} turns of the loop"

@@ -14,6 +14,8 @@ from tests.engines.sayings import DONE, HELLO, ROLE, STOP, delta, event, usage
 
 STREAM = head(Content_Type="text/event-stream", Transfer_Encoding="chunked")
 HI = ROLE + delta(content="Hi")
+BROKEN = b'data: {"choices": nonsense}\n\n'
+SOON = Timeouts(idle=5.0)
 ERROR = event({"error": {"message": "CUDA out of memory", "code": 500}})
 
 
@@ -60,6 +62,7 @@ STALLS: dict[str, tuple[list[bytes], Timeouts, Outcome]] = {
     "after a token": ([STREAM, chunk(HI)], Timeouts(idle=0.05), Outcome.TIMEOUT_IDLE),
     "total": ([STREAM, chunk(HI)], Timeouts(total=0.05), Outcome.TIMEOUT_TOTAL),
     "held open behind [DONE]": ([STREAM, chunk(HELLO)], Timeouts(), Outcome.OK),
+    "held open behind broken JSON": ([STREAM, chunk(HI), chunk(BROKEN)], SOON, Outcome.MALFORMED),
     "held open behind an error": ([STREAM, chunk(ERROR)], Timeouts(), Outcome.IN_BAND_ERROR),
 }
 

@@ -48,7 +48,7 @@ def test_every_code_of_a_refusal_is_on_the_page() -> None:
 def test_every_metric_is_on_the_page(tmp_path: Path) -> None:
     means = Means(lambda: 1.0, EgressRules.open(), np.random.default_rng(1), {})
     router = Router(config("http://127.0.0.1:9"), means)
-    text = render(Books(None), router, dict.fromkeys(_STATE, 0.0))
+    text = render(Books(None), router, dict.fromkeys(_STATE, 0.0), 1.0)
     names = set(re.findall(r"# TYPE headway_gateway_(\w+)", text))
     assert {name for name in names if f"`{name}`" not in PAGE} == set()
 

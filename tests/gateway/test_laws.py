@@ -212,7 +212,8 @@ def test_policies_with_and_without_ranks_take_over_from_each_other_and_lose_nobo
             await asyncio.sleep(0.25)
             if n % 4 == 3:
                 lane.adopt(next(versions))
-        await asyncio.wait_for(asyncio.gather(*calls), 60.0)
+        async with asyncio.timeout(60.0):
+            await asyncio.gather(*calls)
         assert (lane.waiting, lane.limiter.in_flight) == (0, 0)
         lane.adopt(ranked)
         return done, lane._queue.room.laws.admitting.ledger.admitted

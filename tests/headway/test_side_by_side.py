@@ -15,6 +15,7 @@ from documents.problem import DocumentError
 from headway.comparing.groups import more
 from loadtest.recorder import SAMPLES, SCENARIO
 from loadtest.same_stimulus import Finished, check
+from measurement.column_builder import columns_of
 from measurement.sample import Sample
 from measurement.side_by_side import side_by_side
 from measurement.summary import summarise
@@ -41,7 +42,7 @@ def run(path: Path, scale: float, summary: dict[str, Any] | None = None, **chang
     rows = samples(scale)
     path.mkdir()
     (path / SCENARIO).write_text(json.dumps(document(**changes)))
-    found = summarise(rows, slo=slo(), duration=DURATION).to_json()
+    found = summarise(columns_of(rows), slo=slo(), duration=DURATION).to_json()
     found |= {"status": "finished", "verdict": "pass", **(summary or {})}
     (path / "summary.json").write_text(json.dumps(found))
     lines = b"".join(msgspec.json.encode(row) + b"\n" for row in rows)
@@ -114,7 +115,7 @@ def test_what_else_differs_is_told() -> None:
 
 
 def test_a_tenant_of_one_run_stands_beside_nothing() -> None:
-    lone = summarise([answered()], slo=slo(), duration=1.0).to_json()
+    lone = summarise(columns_of([answered()]), slo=slo(), duration=1.0).to_json()
     found = side_by_side(lone, {})
     [group] = found.tenants
     assert group.rows[0].b.value is None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -51,7 +51,7 @@ class FakeEngine:
         timeouts: Timeouts,
         *,
         on_sent: Callable[[float], None] | None = None,
-        on_tokens: Callable[[float, int], None] | None = None,
+        on_tokens: Callable[[Sequence[float], Sequence[int]], None] | None = None,
         on_answer: Callable[[float], None] | None = None,
     ) -> Answer:
         now = asyncio.get_running_loop().time
@@ -76,11 +76,11 @@ class FakeEngine:
                     error="refused",
                 )
             first_at = now()
-            on_tokens(first_at, 1)
+            on_tokens((first_at,), (1,))
             on_answer(first_at)
             for _ in range(request.max_tokens - 1):
                 await asyncio.sleep(each)
-                on_tokens(now(), 1)
+                on_tokens((now(),), (1,))
         finally:
             self.open -= 1
         n = request.max_tokens

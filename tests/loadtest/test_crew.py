@@ -62,12 +62,16 @@ class Leader:
         )
 
     async def until(self, kind: str) -> dict[str, Any]:
-        assert self.process.stdout is not None
-        while line := await asyncio.wait_for(self.process.stdout.readline(), 60):
+        while line := await self._line():
             self.messages.append(json.loads(line))
             if self.messages[-1]["type"] == kind:
                 return self.messages[-1]
         pytest.fail(f"ended before {kind}: {self.messages}")
+
+    async def _line(self) -> bytes:
+        assert self.process.stdout is not None
+        async with asyncio.timeout(60):
+            return await self.process.stdout.readline()
 
     def children(self) -> list[int]:
         pid = self.process.pid
@@ -78,7 +82,8 @@ async def run(given: dict[str, Any], workers: int, out: Path) -> dict[str, Any]:
     leader = Leader(out)
     await leader.start(given, workers)
     finished = await leader.until("finished")
-    assert await asyncio.wait_for(leader.process.wait(), 20) == 0
+    async with asyncio.timeout(20):
+        assert await leader.process.wait() == 0
     started = next(message for message in leader.messages if message["type"] == "started")
     assert started["offered"] == finished["summary"]["offered"]
     summary: dict[str, Any] = finished["summary"]
@@ -115,8 +120,14 @@ async def test_a_lost_worker_leaves_a_partial_result_that_says_so(tmp_path: Path
         await leader.start(scenario(server.port, duration_s=3), 2)
         await leader.until("windows")
         os.kill(leader.children()[0], signal.SIGKILL)
+        told = leader.messages[-1]
+        while told["verdict"]["outcome"] != "invalid":
+            told = await leader.until("windows")
+        assert told["at"] < 2.5, "told as it happens, not at the end"
+        assert "Worker 1 of 2 was killed by signal 9" in told["verdict"]["because"]
         summary = (await leader.until("finished"))["summary"]
-        assert await asyncio.wait_for(leader.process.wait(), 20) == 0
+        async with asyncio.timeout(20):
+            assert await leader.process.wait() == 0
     assert summary["verdict"] == "invalid"
     assert "Worker 1 of 2 was killed by signal 9" in summary["validity"]["reasons"][0]
     assert any("Worker 1 of 2" in note for note in summary["notes"])
@@ -138,7 +149,8 @@ async def test_a_cancel_reaches_every_worker(tmp_path: Path) -> None:
         children = leader.children()
         leader.process.send_signal(signal.SIGTERM)
         finished = await leader.until("finished")
-        assert await asyncio.wait_for(leader.process.wait(), 20) == 130
+        async with asyncio.timeout(20):
+            assert await leader.process.wait() == 130
     assert finished["status"] == "cancelled"
     assert set(finished["summary"]["outcomes"]) == {"cancelled"}
     assert len(children) == 2

@@ -141,8 +141,8 @@ def test_a_cancelled_stream_is_judged_by_all_the_times_that_it_had() -> None:
 
 def test_tokens_that_came_together_are_kept_with_their_gaps() -> None:
     flight = Flight(Job(0, 0.0, Shape(8, 4, "default")))
-    for at, tokens in ((1.0, 2), (1.5, 3), (2.5, 1)):
-        flight.received(at, tokens)
+    flight.received((1.0, 1.5), (2, 3))
+    flight.received((2.5,), (1,))
     sample = flight.given_up(Outcome.CANCELLED, 3.0)
     assert (sample.gaps, sample.gap_tokens) == ((0.5, 1.0), (3, 1))
     assert (sample.first_chunk_tokens, sample.output_tokens) == (2, 6)

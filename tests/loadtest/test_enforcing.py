@@ -11,27 +11,18 @@ from typing import Any
 import pytest
 
 from loadtest import facts as run_facts
-from loadtest.ab.model_client import ModelClient
 from loadtest.behaviour import Retries
 from loadtest.conclusion import FINISHED, Seen, conclude
 from loadtest.crew_rules import problems as crew_problems
-from loadtest.driver import Driver, Means
-from loadtest.enforcing import Enforcing, Surroundings
-from loadtest.roster import Known
-from loadtest.runclock import RunClock
 from loadtest.scenario import Scenario, Tenant
-from loadtest.schedule import WHOLE
-from loadtest.simulation.readings import Readings
+from measurement.column_builder import columns_of
 from measurement.outcome import Outcome
-from measurement.sample import Sample
 from measurement.slo import Slo
-from measurement.window import WindowFold
-from schedulers.decision import Decision
 from schedulers.runtime.first_tokens import FirstTokens
 from schedulers.signals import Signals
-from simulator import virtual_time
-from tests.loadtest.fakes import TIMEOUTS, FakeEngine, Ran, run
-from tests.loadtest.simulation.policies import FIXED, PROFILE, play, policy, slo
+from tests.loadtest.driven import driven
+from tests.loadtest.fakes import FakeEngine, Ran, run
+from tests.loadtest.simulation.policies import FIXED, play, policy, slo
 from tests.loadtest.test_driver import reconcile
 from tests.loadtest.test_scenario import document
 
@@ -164,39 +155,6 @@ def test_whoever_waits_in_the_queue_is_given_up_at_the_end_and_leaves_nothing() 
     assert set(ran.outcomes) == {"cancelled"}
 
 
-def _driven(laws: dict[str, Any], **asked: Any) -> tuple[list[Sample], list[Decision]]:
-    """The scenario of ``play``, through the driver, against the same model on a virtual loop."""
-    given = {
-        "endpoint": {"base_url": "http://model.invalid", "model": "m", "kind": "simulated"},
-        "workload": FIXED, "duration_s": 20, "prompt_salt": "s", "policy": policy(**laws),
-    }  # fmt: skip
-    scenario = Scenario.parse(given | asked)
-    config = PROFILE.config()
-
-    async def main() -> tuple[list[Sample], list[Decision]]:
-        clock = RunClock(asyncio.get_running_loop().time)
-        client = ModelClient(config, seed=scenario.seed)
-        known = Known.of(scenario.tenants, scenario.slo, config)
-        readings = Readings(client._host.engine, known.prefill_rate)
-        samples, decisions = list[Sample](), list[Decision]()
-        assert scenario.policy is not None
-        held = Enforcing(
-            scenario.policy,
-            Surroundings(
-                clock, known, decisions.append, lambda: readings.at(clock()), seed=scenario.seed
-            ),
-        )
-        schedule = run_facts.make_schedule(scenario, salt="s", part=WHOLE)
-        means = Means(
-            client, held.door, WindowFold(slo=scenario.slo), samples.append, clock, TIMEOUTS
-        )
-        await Driver(schedule, means, drain=scenario.drain_s).run()
-        return samples, decisions
-
-    samples, decisions = virtual_time.run(main())
-    return sorted(samples, key=lambda each: each.index), decisions
-
-
 def test_first_tokens_are_foretold_along_a_line_in_prompt_tokens() -> None:
     line = FirstTokens()
     assert line.foretold(100, 0.0) is None
@@ -230,7 +188,7 @@ def test_where_both_say_who_is_tried_again_the_notes_say_that_the_policy_did() -
     for given in (both, {"retries": {"max": 2}}):
         scenario = Scenario.parse(document() | given)
         facts = run_facts.Facts(0.0, "1", 0, "s")
-        notes.append(conclude([], scenario, facts, Seen([], 10.0), FINISHED).notes)
+        notes.append(conclude(columns_of([]), scenario, facts, Seen([], 10.0), FINISHED).notes)
     assert any("retry law (none)" in note for note in notes[0])
     assert not any("retry law" in note for note in notes[1])
 
@@ -268,7 +226,7 @@ def test_the_same_document_decides_the_same_in_the_model_and_in_a_load_test(
     An event loop wakes up to a millisecond after a law's time has come, the model to the instant.
     """
     simulated = play(tmp_path, laws, **TENANTS)
-    samples, decisions = _driven(laws, **TENANTS)
+    samples, decisions = driven(laws, **TENANTS)
     ours = [one.to_json() for one in decisions]
     theirs = simulated.decisions
     for one, other in zip(ours, theirs, strict=True):

@@ -20,6 +20,7 @@ from loadtest.inflight import Flight
 from loadtest.reports.base import formats
 from loadtest.scenario import Scenario
 from loadtest.schedule import WHOLE
+from measurement.column_builder import columns_of
 from measurement.histogram import Histogram
 from measurement.outcome import Outcome, TokenSource
 from measurement.sample import Sample
@@ -53,7 +54,7 @@ def conclusion(
     ]
     samples = [dataclasses.replace(it, error=error) for it in samples]
     seen = Seen(windows=(), stopped_at=stopped_at, loop_lag=Histogram.of([lag] * 100))
-    return conclude(samples, scenario, facts, seen, status)
+    return conclude(columns_of(samples), scenario, facts, seen, status)
 
 
 def test_the_table_says_what_came_of_the_shadow() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from measurement.column_builder import columns_of
 from measurement.histogram import Histogram
 from measurement.objectives import METRICS
 from measurement.outcome import Outcome, TokenSource
@@ -52,16 +53,16 @@ def test_every_time_of_a_sample_is_named() -> None:
 
 
 def test_every_key_of_the_summary_is_named() -> None:
-    found = summarise([answered()], slo=slo(), duration=1.0).to_json()
+    found = summarise(columns_of([answered()]), slo=slo(), duration=1.0).to_json()
     assert missing(keys(found) - {"ok", "usage"}) == []
 
 
 def test_every_key_of_the_verdict_is_named() -> None:
-    assert missing(keys(judge_samples([answered()], slo()).to_json())) == []
+    assert missing(keys(judge_samples(columns_of([answered()]), slo()).to_json())) == []
 
 
 def test_every_number_of_the_validity_is_named() -> None:
-    found = check([answered()], duration=1.0, loop_lag=Histogram.of([0.001])).to_json()
+    found = check(columns_of([answered()]), duration=1.0, loop_lag=Histogram.of([0.001])).to_json()
     assert missing(keys(found["numbers"])) == []
 
 

@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 
+from measurement.column_builder import columns_of
 from measurement.histogram import PRECISION, Histogram
 from measurement.live import Live, percentiles_ms
 from measurement.outcome import Outcome
@@ -44,7 +45,7 @@ def test_totals_agree_with_the_exact_summary_within_precision() -> None:
     live = Live(under, duration=40.0)
     live.update(windows_of(samples, under))
     totals = live.totals()
-    exact = summarise(samples, slo=under, duration=40.0).to_json()
+    exact = summarise(columns_of(samples), slo=under, duration=40.0).to_json()
     for same in ("offered", "outcomes", "attainment", "attainment_low", "goodput_rps",
                  "goodput_tokens_ps", "offered_rate", "effective_n"):  # fmt: skip
         assert totals[same] == exact[same], same
@@ -77,7 +78,7 @@ def test_a_revision_replaces_what_its_window_gave_before() -> None:
     whole = Live(under, duration=10.0)
     whole.update(windows_of(samples, under))
     assert live.totals() == whole.totals()
-    assert live.verdict() == whole.verdict() == judge_samples(samples, under)
+    assert live.verdict() == whole.verdict() == judge_samples(columns_of(samples), under)
 
 
 def test_an_old_revision_that_comes_late_is_ignored() -> None:

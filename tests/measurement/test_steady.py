@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from measurement.column_builder import columns_of
 from measurement.mser import settling
 from measurement.sample import Sample
 from measurement.steady import detect
@@ -89,7 +90,7 @@ def cold(settles_at: float, *, growth: float = 0.0) -> list[Sample]:
 
 
 def test_a_cold_start_is_cut_and_explained() -> None:
-    found = detect(cold(12.0), duration=60.0)
+    found = detect(columns_of(cold(12.0)), duration=60.0)
     assert found.cut is not None
     assert 12 <= found.cut <= 15
     assert found.because.startswith(f"cut at {found.cut:g} s, where the last series settles")
@@ -98,24 +99,25 @@ def test_a_cold_start_is_cut_and_explained() -> None:
 
 
 def test_a_run_without_a_start_is_not_cut() -> None:
-    found = detect(cold(0.0), duration=60.0)
+    found = detect(columns_of(cold(0.0)), duration=60.0)
     assert found.cut == 0
     assert "steady from the start" in found.because
 
 
 def test_an_overloaded_run_has_no_steady_part() -> None:
-    found = detect(cold(0.0, growth=0.1), duration=60.0)
+    found = detect(columns_of(cold(0.0, growth=0.1)), duration=60.0)
     assert found.cut is None
     assert "no steady part" in found.because
     assert "TTFT" in found.because
 
 
 def test_a_closed_loop_is_judged_by_completions_since_its_slots_fix_what_is_in_flight() -> None:
-    names = {row.name for row in detect(cold(12.0), duration=60.0, closed_loop=True).series}
+    found = detect(columns_of(cold(12.0)), duration=60.0, closed_loop=True)
+    names = {row.name for row in found.series}
     assert "completions" in names
     assert "in flight" not in names
 
 
 def test_a_short_run_is_told_to_be_too_short() -> None:
-    assert detect(cold(0.0)[:99], duration=60.0).cut is None
-    assert "too short" in detect([], duration=5.0).because
+    assert detect(columns_of(cold(0.0)[:99]), duration=60.0).cut is None
+    assert "too short" in detect(columns_of([]), duration=5.0).because

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from measurement.column_builder import columns_of
 from measurement.outcome import Outcome, TokenSource
 from measurement.sample import Sample
 from measurement.summary import Summary, summarise
-from measurement.token_times import arrivals, tokens_between
+from measurement.token_times import Streamed, arrivals, tokens_between
 from measurement.tokens import Tokens
 from tests.measurement.builders import answered, failed, sample_lists, slo
 
 
 def summed(samples: list[Sample], duration: float = 20.0, **more: float) -> Summary:
-    return summarise(samples, slo=slo(), duration=duration, warm_up=more.get("warm_up", 0.0))
+    warm_up = more.get("warm_up", 0.0)
+    return summarise(columns_of(samples), slo=slo(), duration=duration, warm_up=warm_up)
 
 
 def mixed() -> list[Sample]:
@@ -101,20 +104,24 @@ def test_tokens_count_in_the_part_that_they_arrived_in() -> None:
 
 
 def test_tokens_that_share_chunks_arrive_where_the_stream_says() -> None:
-    told = answered(gaps=(1.0, 1.0), gap_tokens=(3, 1), output_tokens=6, first_chunk_tokens=2)
+    gaps = np.array([1.0, 1.0])
+    told = Streamed(6, 0.1, 2, gaps, np.array([3, 1]))
     assert arrivals(told)[1].tolist() == [2, 3, 1]
-    silent = answered(gaps=(1.0, 1.0), output_tokens=6, first_chunk_tokens=2)
+    silent = Streamed(6, 0.1, 2, gaps, None)
     assert arrivals(silent)[1].tolist() == [2, 2, 2]
-    whole = answered(first_token_at=None, last_token_at=None, gaps=(), done_at=3.0)
-    assert [part.tolist() for part in arrivals(whole)] == [[3.0], [5]]
-    assert tokens_between([answered(output_tokens=None)], 0, 9) == 0
+    whole = columns_of(
+        [answered(first_token_at=None, last_token_at=None, gaps=(), gap_tokens=None, done_at=3.0)]
+    )
+    assert [tokens_between(whole, at, at + 1) for at in (2.0, 3.0, 4.0)] == [0, 5, 0]
+    assert tokens_between(columns_of([answered(output_tokens=None)]), 0, 9) == 0
 
 
 @given(sample_lists())
 def test_no_token_is_lost_or_made_by_when_it_arrived(samples: list[Sample]) -> None:
     total = sum(sample.output_tokens or 0 for sample in samples)
-    assert tokens_between(samples, 0.0, 100.0) == total
-    parts = [tokens_between(samples, edge, edge + 0.5) for edge in (x / 2 for x in range(60))]
+    columns = columns_of(samples)
+    assert tokens_between(columns, 0.0, 100.0) == total
+    parts = [tokens_between(columns, edge, edge + 0.5) for edge in (x / 2 for x in range(60))]
     assert sum(parts) == total
 
 
@@ -138,16 +145,18 @@ def test_gaps_between_chunks_are_not_called_itl() -> None:
 
 def test_token_sources_that_disagree_are_told() -> None:
     agreeing = [answered(i) for i in range(10)]
-    assert Tokens.of(agreeing) == Tokens(100, 50, {"usage": 10})
+    assert Tokens.of(columns_of(agreeing)) == Tokens(100, 50, {"usage": 10})
     bundled = [answered(i, output_tokens=8) for i in range(10)]
-    assert Tokens.of(bundled).note == (
+    assert Tokens.of(columns_of(bundled)).note == (
         "Token sources disagree: 80 tokens by usage, 50 by chunks (-37.5 %); the first is used."
     )
     told = answered(output_tokens=8, gap_tokens=(1, 1, 1, 1))
-    assert "5 by continuous usage" in Tokens.of([told]).note
-    assert Tokens.of([answered(token_source=TokenSource.CHUNKS, output_tokens=50)]).note == ""
+    assert "5 by continuous usage" in Tokens.of(columns_of([told])).note
+    chunks = answered(token_source=TokenSource.CHUNKS, output_tokens=50)
+    assert Tokens.of(columns_of([chunks])).note == ""
     both = [answered(0), answered(1, token_source=TokenSource.CHUNKS)]
-    assert (Tokens.of(both).source, Tokens.of(both).sources) == ("mixed", {"usage": 1, "chunks": 1})
+    found = Tokens.of(columns_of(both))
+    assert (found.source, found.sources) == ("mixed", {"usage": 1, "chunks": 1})
 
 
 def test_tenants_have_a_row_each_and_the_worst_is_named() -> None:
@@ -155,7 +164,7 @@ def test_tenants_have_a_row_each_and_the_worst_is_named() -> None:
     bad = [failed(Outcome.SHED, i, i / 50, tenant="globex", sent_at=None) for i in range(600, 800)]
     mid = [answered(i, i / 50, tenant="globex") for i in range(800, 1000)]
     under = slo(tenants={"globex": {"target": 0.5}})
-    found = summarise([*good, *bad, *mid], slo=under, duration=20.0).to_json()
+    found = summarise(columns_of([*good, *bad, *mid]), slo=under, duration=20.0).to_json()
     acme, globex = found["tenants"]
     assert [row["tenant"] for row in (acme, globex)] == ["acme", "globex"]
     assert (acme["attainment"], globex["attainment"], globex["shed"]) == (1.0, 0.5, 200)
@@ -171,7 +180,7 @@ def test_tenants_have_a_row_each_and_the_worst_is_named() -> None:
 def test_fairness_is_by_weight() -> None:
     rows = [answered(i, i / 50, tenant="big" if i % 4 else "small") for i in range(400)]
     weights = {"big": 3.0, "small": 1.0}
-    found = summarise(rows, slo=None, duration=8.0, weights=weights)
+    found = summarise(columns_of(rows), slo=None, duration=8.0, weights=weights)
     assert found.fairness["jain"] == pytest.approx(1.0)
 
 
@@ -184,7 +193,7 @@ def test_the_summary_carries_littles_law_and_intervals() -> None:
 @settings(max_examples=40)
 @given(sample_lists())
 def test_every_summary_is_plain_json_and_reconciles(samples: list[Sample]) -> None:
-    found = summarise(samples, slo=slo(), duration=4.0, warm_up=1.0).to_json()
+    found = summarise(columns_of(samples), slo=slo(), duration=4.0, warm_up=1.0).to_json()
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     assert sum(found["outcomes"].values()) == found["offered"]
     assert found["cut"]["whole"]["offered"] == len(samples)

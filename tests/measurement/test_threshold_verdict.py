@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from measurement.column_builder import columns_of
 from measurement.gate_verdict import combine
 from measurement.outcome import Outcome
 from measurement.proportion import lower_bound
@@ -20,7 +21,7 @@ SECONDS = 100
 
 def judged(text: str, samples: Sequence[Sample], *, start: float = 0.0) -> ThresholdVerdict:
     threshold = Threshold.parse(text)
-    [found] = judge_thresholds([threshold], samples, slo(), start=start, end=SECONDS)
+    [found] = judge_thresholds([threshold], columns_of(samples), slo(), start=start, end=SECONDS)
     return found
 
 
@@ -105,7 +106,7 @@ def test_a_rejection_is_no_error_and_an_error_no_rejection() -> None:
 def test_attainment_is_judged_as_the_verdict_judges_the_joint() -> None:
     samples = run(1_000, bad=20)
     found = judged("attainment>=0.99", samples)
-    verdict = judge_samples(samples, slo())
+    verdict = judge_samples(columns_of(samples), slo())
     joint = verdict.objectives[0]
     assert (found.outcome, found.value) == (joint.outcome, joint.attainment)
     assert (found.lower, found.upper) == (joint.lower, joint.upper)

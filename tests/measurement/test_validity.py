@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 
+from measurement.column_builder import columns_of
 from measurement.histogram import Histogram
 from measurement.outcome import Outcome
 from measurement.sample import Sample
@@ -28,7 +29,7 @@ def constant(n: int = 1000, rate: float = 10.0) -> list[Sample]:
 
 def checked(samples: list[Sample], **facts: object) -> Validity:
     given = {"duration": len(samples) / 10, "scheduled": len(samples)} | facts
-    return check(samples, **given)  # type: ignore[arg-type]
+    return check(columns_of(samples), **given)  # type: ignore[arg-type]
 
 
 def test_a_run_on_time_is_valid_and_its_numbers_are_given() -> None:
@@ -67,6 +68,16 @@ def test_one_dropped_request_makes_it_invalid() -> None:
     assert reason.startswith("1 request was dropped, more than 1 s late")
 
 
+def test_what_the_clients_machine_had_no_connection_for_makes_it_invalid_and_says_why() -> None:
+    late = failed(Outcome.DROPPED, 998, 99.8, handed_at=None, sent_at=None)
+    lacking = failed(Outcome.DROPPED, 999, 99.9, sent_at=None, error="Too many open files; ulimit")
+    [reason] = checked([*constant(998), late, lacking]).reasons
+    assert reason == (
+        "2 requests were dropped, at least one because the client's machine could make no "
+        "connection for it: Too many open files; ulimit."
+    )
+
+
 @pytest.mark.parametrize(
     ("lag", "target", "valid"),
     [(0.004, None, True), (0.006, None, False), (0.03, 0.8, True), (0.05, 0.8, False)],
@@ -98,7 +109,7 @@ def test_every_reason_is_told_at_once() -> None:
 
 
 def test_an_empty_run_has_null_numbers_and_no_fault() -> None:
-    found = check([], duration=0.0)
+    found = check(columns_of([]), duration=0.0)
     assert found.valid
     assert (found.numbers["offered_rate"], found.numbers["on_time_share"]) == (None, None)
     assert found.numbers["send_lag_ms"]["p99"] is None
@@ -113,20 +124,21 @@ def test_a_bursty_load_is_told_from_the_poisson_it_should_be() -> None:
 
 def test_constant_arrivals_have_no_dispersion_and_poisson_is_told_from_them() -> None:
     assert checked(constant(), expected=CONSTANT).warnings == ()
-    assert gaps_of(constant(), 100.0).cv == pytest.approx(0, abs=1e-9)
+    assert gaps_of(columns_of(constant()), 100.0).cv == pytest.approx(0, abs=1e-9)
     assert checked(poisson(), expected=CONSTANT).warnings != ()
     assert checked(constant(), expected=POISSON).warnings != ()
 
 
 def test_true_poisson_is_warned_of_in_about_one_run_of_a_thousand() -> None:
     low, high = dispersion_range(1.0, 50)
-    found = [gaps_of(poisson(500, seed=seed), 50.0).dispersion or 0 for seed in range(200)]
+    runs = (columns_of(poisson(500, seed=seed)) for seed in range(200))
+    found = [gaps_of(run, 50.0).dispersion or 0 for run in runs]
     assert sum(low <= dispersion <= high for dispersion in found) >= 198
 
 
 def test_too_few_arrivals_say_nothing_of_their_shape() -> None:
     assert checked(poisson(50), expected=POISSON).warnings == ()
-    assert gaps_of([answered()], 1.0).cv is None
+    assert gaps_of(columns_of([answered()]), 1.0).cv is None
 
 
 def test_the_later_of_event_loop_and_kernel_is_judged() -> None:

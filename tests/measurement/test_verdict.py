@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from measurement.because import percents
 from measurement.cohort import Cohort
+from measurement.column_builder import columns_of
 from measurement.outcome import Outcome
 from measurement.sample import Sample
 from measurement.slo import Slo
@@ -32,7 +33,7 @@ def run(n: int, misses: int, *, outcome: Outcome = Outcome.HTTP_5XX) -> list[Sam
 
 
 def verdict(samples: list[Sample], under: Slo | None = None) -> Verdict:
-    return judge_samples(samples, under or slo(TTFT))
+    return judge_samples(columns_of(samples), under or slo(TTFT))
 
 
 def test_pass_when_the_lower_bound_reaches_the_target() -> None:
@@ -75,14 +76,14 @@ def test_without_a_request_nothing_is_claimed() -> None:
 
 
 def test_without_an_slo_it_passes_and_says_that_there_were_no_objectives() -> None:
-    found = judge_samples(run(100, 40), None)
+    found = judge_samples(columns_of(run(100, 40)), None)
     assert (found.outcome, found.label, found.attainment) == ("pass", "no objectives", 0.6)
     assert "no objectives: 60 of 100" in found.because
 
 
 @pytest.mark.parametrize(("n", "outcome"), [(0, "inconclusive"), (100, "fail")])
 def test_without_an_slo_and_without_a_success_nothing_passes(n: int, outcome: str) -> None:
-    found = judge_samples([failed(Outcome.CONNECT, i, i / 50) for i in range(n)], None)
+    found = judge_samples(columns_of([failed(Outcome.CONNECT, i, i / 50) for i in range(n)]), None)
     assert (found.outcome, found.n, found.label) == (outcome, n, "no objectives")
     assert found.because.lower().startswith(outcome[:4])
 
@@ -90,7 +91,7 @@ def test_without_an_slo_and_without_a_success_nothing_passes(n: int, outcome: st
 @pytest.mark.parametrize("under", [None, slo(TTFT)])
 def test_invalid_comes_before_all(under: Slo | None) -> None:
     broken = Validity(status="invalid", reasons=("3 requests were dropped.",))
-    found = judge_samples(run(3000, 0), under, broken)
+    found = judge_samples(columns_of(run(3000, 0)), under, broken)
     assert (found.outcome, found.exit_code) == ("invalid", 13)
     assert "3 requests were dropped." in found.because
     assert found.reasons == broken.reasons
@@ -99,13 +100,13 @@ def test_invalid_comes_before_all(under: Slo | None) -> None:
 def test_each_objective_is_held_to_its_own_target() -> None:
     late = [i / 50 + (2 if i % 6 == 0 else 0.5) for i in range(3000)]
     samples = [answered(i, i / 50, last_token_at=end) for i, end in enumerate(late)]
-    found = judge_samples(samples, slo(TTFT, TPOT, ERROR, target=0.75))
+    found = judge_samples(columns_of(samples), slo(TTFT, TPOT, ERROR, target=0.75))
     rows = {row.metric: row for row in found.objectives}
     assert found.outcome == "pass"
     assert rows["joint"].attainment == rows["tpot_ms"].attainment == pytest.approx(2500 / 3000)
     assert (rows["tpot_ms"].target, rows["ttft_ms"].target) == (0.5, 0.75)
     assert rows["ttft_ms"].attainment == 1.0
-    strict = judge_samples(samples, slo(TTFT, TPOT | {"target": 0.9}, target=0.75))
+    strict = judge_samples(columns_of(samples), slo(TTFT, TPOT | {"target": 0.9}, target=0.75))
     assert strict.outcome == "fail"
     assert "met TPOT ≤ 200 ms" in strict.because
     assert "below the target of 90.00 %" in strict.because
@@ -117,16 +118,16 @@ def test_p95_under_a_threshold_means_that_95_percent_are_within_it() -> None:
         answered(i, i / 50, first_token_at=i / 50 + (2 if i % 25 == 0 else 0.1))
         for i in range(5000)
     ]
-    assert judge_samples(late, p95).outcome == "pass"
+    assert judge_samples(columns_of(late), p95).outcome == "pass"
     worse = [
         answered(i, i / 50, first_token_at=i / 50 + (2 if i % 12 == 0 else 0.1))
         for i in range(5000)
     ]
-    assert judge_samples(worse, p95).outcome == "fail"
+    assert judge_samples(columns_of(worse), p95).outcome == "fail"
 
 
 def test_errors_are_named_as_errors() -> None:
-    found = judge_samples(run(1000, 60), slo(ERROR | {"target": 0.99}, target=0.5))
+    found = judge_samples(columns_of(run(1000, 60)), slo(ERROR | {"target": 0.99}, target=0.5))
     assert found.outcome == "fail"
     assert "of 1,000 offered requests had no error" in found.because
 
@@ -175,11 +176,11 @@ def test_a_live_verdict_on_all_windows_is_the_final_one(
 ) -> None:
     under = slo(TTFT, TPOT, ERROR)
     windows = windows_of(samples, under)
-    assert judge_windows(windows, under) == judge_samples(samples, under)
+    assert judge_windows(windows, under) == judge_samples(columns_of(samples), under)
     since = float(int(warm_up))
     kept = [sample for sample in samples if sample.intended_at >= since]
     assert judge_windows(windows, under, since=since).attainment == (
-        judge_samples(kept, under).attainment
+        judge_samples(columns_of(kept), under).attainment
     )
 
 
@@ -195,7 +196,7 @@ def test_a_live_verdict_speaks_of_resolved_requests() -> None:
 
 @given(sample_lists())
 def test_every_verdict_is_plain_json(samples: list[Sample]) -> None:
-    found = judge_samples(samples, slo(TTFT, TPOT, ERROR)).to_json()
+    found = judge_samples(columns_of(samples), slo(TTFT, TPOT, ERROR)).to_json()
     assert json.loads(json.dumps(found, allow_nan=False)) == found
 
 

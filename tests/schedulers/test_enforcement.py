@@ -19,7 +19,7 @@ E, R, N = Mode.ENFORCED, Mode.RENDERED, Mode.NOT_ENFORCED
         (DecisionPoint.ORDERING, (E, E, E, R)),
         (DecisionPoint.BATCHING, (E, N, N, R)),
         (DecisionPoint.PREEMPTION, (E, N, N, R)),
-        (DecisionPoint.RETRY, (N, E, E, N)),
+        (DecisionPoint.RETRY, (E, E, E, N)),
     ],
 )
 def test_each_place_says_what_it_enforces_now(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from simulator import profile
 from simulator.virtual import Arrival, replay
+from simulator.virtual_stream import stream
 from tests.simulator.core.engines import config
 
 
@@ -43,3 +46,29 @@ def test_a_profile_can_be_replayed_as_it_is() -> None:
     prefill = cost.seconds(1000, 0, 1, 1000 * 500)
     assert only.ttft == pytest.approx(prefill + 0.010, abs=0.015), "a step and the ingest before it"
     assert only.tpot == pytest.approx(cost.seconds(1, 1000, 1, 0.0))
+
+
+def test_a_stream_gives_what_a_replay_gives_and_keeps_only_what_is_open() -> None:
+    load = [Arrival(0.001 * at, 10 + at % 7, 5 + at % 11) for at in range(300)]
+    small = config(max_queued_requests=8, ingest_s=0.003)
+    taken: list[int] = []
+
+    def arriving() -> Iterator[Arrival]:
+        for at, arrival in enumerate(load):
+            taken.append(at)
+            yield arrival
+
+    found = []
+    for one in stream(arriving(), small, seed=3):
+        found.append(one)
+        assert len(taken) - len(found) < 100, "nobody waits for the end to be told of"
+    assert found == replay(load, small, seed=3)
+    assert any(one.refused for one in found)
+
+
+@pytest.mark.parametrize(
+    "load", [[Arrival(1.0, 1, 1), Arrival(0.5, 1, 1)], [Arrival(0.0, 1, 1, cancelled_at=1.0)]]
+)
+def test_a_stream_takes_neither_late_ones_nor_those_that_leave(load: list[Arrival]) -> None:
+    with pytest.raises(ValueError, match="out of order, or leaves"):
+        list(stream(load, config()))

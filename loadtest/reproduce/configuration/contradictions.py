@@ -9,9 +9,14 @@ from enum import StrEnum
 from statistics import NormalDist
 from typing import Any
 
+from documents.fields import describe
 from loadtest.printable import printable
 from loadtest.reproduce.configuration.sections import Configuration
+from schedulers.admission.base import laws as admissions
 from simulator import profile
+
+ADMISSION_LAW = "three_budgets"
+"""What a configuration's admission is converted to."""
 
 
 def fastest_step_ms(sequences: int) -> float:
@@ -40,6 +45,11 @@ class Remark:
     values: tuple[tuple[str, Any], ...]
     message: str
 
+    def to_json(self) -> dict[str, Any]:
+        """Its kind and its words apart; ``bad``: it can't hold."""
+        said = str(self).removeprefix(f"{self.kind}: ")
+        return {"kind": str(self.kind), "text": said, "bad": self.kind is Kind.CONTRADICTION}
+
     def __str__(self) -> str:
         where = ", ".join(
             path
@@ -67,7 +77,7 @@ def remarks(given: Configuration) -> list[Remark]:
     checks = (
         lint.end_to_end, lint.places, lint.quantiles, lint.limits, lint.budget, lint.first_token,
         lint.promises, lint.swap, lint.reserve, lint.order, lint.immunity, lint.prompts,
-        lint.unread,
+        lint.half_promised, lint.unread,
     )  # fmt: skip
     found = [remark for check in checks for remark in check()]
     return sorted(found, key=lambda remark: list(Kind).index(remark.kind))
@@ -231,6 +241,23 @@ class _Lint:
             message = "no lengths of prompts; converted with 220 tokens in the mean, σ 0.9 (chat)"
             yield Remark(Kind.MISSING, ((self._given.path("loadgen.prompt_mu"), None),), message)
 
+    def half_promised(self) -> Iterator[Remark]:
+        """A share without its oversubscription, or the other way: the law has a default."""
+        ratio, times = self._kv
+        if (ratio is None) == (times is None):
+            return
+        parameter, path = (
+            ("oversubscribe", "admission.oversubscribe")
+            if times is None
+            else ("kv_usable", "admission.kv_reserve_ratio")
+        )
+        default = _default(parameter)
+        promised = (ratio or default) * (times or default)
+        message = (
+            f"converted with the law's own {default:g}, so {promised:.3g} of the cache is promised"
+        )
+        yield Remark(Kind.MISSING, ((self._given.path(path), None),), message)
+
     def unread(self) -> Iterator[Remark]:
         """Fields and sections that nothing here knows."""
         for path, value in self._given.unread.items():
@@ -239,6 +266,12 @@ class _Lint:
     @property
     def _kv(self) -> tuple[float | None, float | None]:
         return self._given.admission.kv_reserve_ratio, self._given.admission.oversubscribe
+
+
+def _default(name: str) -> float:
+    """Of the law that a configuration's admission becomes."""
+    law: Any = admissions.get(ADMISSION_LAW)
+    return next(float(info.default) for info in describe(law) if info.name == name)
 
 
 def _short(value: object) -> Any:

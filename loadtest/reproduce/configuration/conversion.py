@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from loadtest.builtin import WORKLOADS
-from loadtest.reproduce.configuration.contradictions import mean_tokens
+from loadtest.reproduce.configuration.contradictions import ADMISSION_LAW, mean_tokens
 from loadtest.reproduce.configuration.sections import Configuration
 from loadtest.scenario import Scenario
 from measurement.slo import Slo
@@ -78,7 +78,7 @@ def _spec(given: Configuration) -> dict[str, Any]:
     spec: dict[str, Any] = {}
     if admission.kv_reserve_ratio is not None or admission.oversubscribe is not None:
         spec["admission"] = {
-            "law": "three_budgets",
+            "law": ADMISSION_LAW,
             **_said("kv_usable", admission.kv_reserve_ratio),
             **_said("oversubscribe", admission.oversubscribe),
             **_said("attainment", given.slo.attainment),

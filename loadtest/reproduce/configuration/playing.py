@@ -21,6 +21,12 @@ from simulator.plants.engine import Chat
 from simulator.profile import Profile
 
 REDUCED_S = 60.0
+LAWS = (
+    "claimed: what the file asks for; reference: the file as it stands; corrected: `kv_reserve`, "
+    "`slack_density` and `tpot_budget` with their defaults and the engine's own limits"
+)
+WAYS = ("own", "ours")
+"""As the file stands, and as Headway recommends."""
 
 
 def play(given: Configuration, converted: Converted, profile: Profile, plan: Plan) -> Reproduction:
@@ -28,10 +34,8 @@ def play(given: Configuration, converted: Converted, profile: Profile, plan: Pla
     scenario = converted.scenario
     if plan.reduced:
         scenario = replace(scenario, duration_s=min(REDUCED_S, scenario.duration_s))
-    ways = {
-        "own": (scenario, converted.engine),
-        "ours": (replace(scenario, policy=_recommended(given)), _left(converted.engine)),
-    }
+    ours = replace(scenario, policy=_recommended(given)), _left(converted.engine)
+    ways = dict(zip(WAYS, ((scenario, converted.engine), ours), strict=True))
     seen = {
         name: measure(plan.seeds, partial(_played, asked, profile, engine))
         for name, (asked, engine) in ways.items()

@@ -14,6 +14,7 @@ from loadtest.scenario import Scenario
 from schedulers.document import Policy
 from schedulers.enforcement import Host, explain
 
+ARMS = ("reference", "corrected", "best fixed")
 Numbers = Mapping[str, Mapping[str, Series]]
 """By arm, then by measure."""
 
@@ -56,6 +57,16 @@ class Experiment:
         name = arm.replace(" ", "-")
         head = {"apiVersion": "headway/v1", "kind": "Policy", "metadata": {"name": name}}
         return Policy.parse({**head, "spec": self.arms[arm]})
+
+    @property
+    def laws(self) -> str:
+        """Which arm is held to which laws."""
+        named = {
+            arm: ", ".join(f"`{part['law']}`" for part in self.arms[arm].values())
+            for arm in ARMS
+            if arm in self.arms
+        }
+        return "; ".join(f"{arm}: {laws}" for arm, laws in named.items())
 
     def scenario(self, arm: str, base_url: str, seed: int, *, reduced: bool) -> Scenario:
         """One arm's load test."""

@@ -16,12 +16,10 @@ from loadtest.facts import Facts
 from loadtest.news import News
 from loadtest.reproduce.plan import Plan, cell
 from loadtest.reproduce.series import Series
-from loadtest.reproduce.served.experiment import Experiment, Numbers
+from loadtest.reproduce.served.experiment import ARMS, Experiment, Numbers
 from loadtest.reproduce.table import Finding, Reproduction, Row
 from loadtest.scenario import Scenario
 from measurement.quantiles import Quantiles
-
-ARMS = ("reference", "corrected", "best fixed")
 
 
 class _Unwatched:
@@ -42,7 +40,8 @@ async def play(experiment: Experiment, plan: Plan) -> Reproduction:
     arms = [arm for arm in ARMS if arm in experiment.arms]
     found: dict[str, list[dict[str, float]]] = {arm: [] for arm in arms}
     for seed in plan.seeds:
-        for arm in arms:
+        for place, arm in enumerate(arms):
+            plan.part(place / len(arms))
             found[arm].append(await _one(experiment, arm, seed, reduced=plan.reduced))
     seen = {
         arm: {key: Series(tuple(row[key] for row in rows)) for key in rows[0]}

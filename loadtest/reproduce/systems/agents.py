@@ -89,6 +89,8 @@ class AgentsSystem:
         "reference `concur_reference` (by the source's code), corrected `kv_reserve_agents`, best "
         "fixed count of 16, 20, 24, 28, 32"
     )
+    passes: ClassVar[tuple[int, int]] = (49, 14)
+    has_day: ClassVar[bool] = False
 
     served: ClassVar[Experiment] = Experiment(
         why_not="a load test sends single requests; it has no agents whose contexts grow from turn "

@@ -101,6 +101,8 @@ class BackpressureSystem:
         "marks of 30/40, 40/55, 50/65, 70/85 % by vip's TTFT; optimum: the corrected laws without "
         "a burst; clients back off by `full_jitter`"
     )
+    passes: ClassVar[tuple[int, int]] = (11, 8)
+    has_day: ClassVar[bool] = False
 
     served: ClassVar[Experiment] = Experiment(
         summary=(

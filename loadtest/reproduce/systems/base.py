@@ -13,13 +13,16 @@ from loadtest.reproduce.table import Reproduction
 class System(Protocol):
     """A class without state. ``summary`` says what is played, ``laws`` which law is which.
 
-    ``served``: what of it a load test can play over HTTP, or why none can.
+    ``served``: what of it a load test can play over HTTP, or why none can. ``passes``: how often
+    it goes through the seeds, full and reduced. ``has_day``: a plan's ``scale`` means something.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str]
     laws: ClassVar[str]
     served: ClassVar[Experiment]
+    passes: ClassVar[tuple[int, int]]
+    has_day: ClassVar[bool]
 
     def play(self, plan: Plan) -> Reproduction:
         """The system's own experiment under the laws that are compared."""

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, ClassVar
 
-from loadtest.reproduce import day, micro_waits, step_contents
-from loadtest.reproduce.plan import Plan, cell, law
+from loadtest.reproduce import day, day_sums, micro_waits, step_contents
+from loadtest.reproduce.plan import MOST_SCALE, Plan, cell, law
 from loadtest.reproduce.series import Series, below, best, measure
 from loadtest.reproduce.served.experiment import Experiment
 from loadtest.reproduce.systems.base import system
@@ -19,6 +19,8 @@ from simulator.core.config import EngineConfig
 BATCH = step_contents.BATCH
 SEQUENCES = (64, 128, 256)
 CLAIMED_TTFT_MS = 30.0
+SCALE = MOST_SCALE
+"""How many times shorter than its own an hour of the day is, unless told otherwise: a minute."""
 MEASURES = (
     ("ttft", "TTFT, mean", "ms"),
     ("ttft99", "TTFT P99", "ms"),
@@ -38,10 +40,10 @@ class BatchingSystem:
 
     name: ClassVar[str] = "batching"
     summary: ClassVar[str] = (
-        "a day of 24 hours from 2 to 140 chats a second, each hour played as a minute, on a 70B "
-        "model on 8 × A100, as engines were in 2024 (`llama3-70b-a100-tp8`) and in 2023 "
-        "(`llama2-70b-a100-tp8-eager`); then what the micro-wait gains by rate, graphs of two "
-        "spacings, and prompts whole and in chunks"
+        "a day of 24 hours from 2 to 140 chats a second, each hour played as a minute unless "
+        "`--scale` says otherwise, on a 70B model on 8 × A100, as engines were in 2024 "
+        "(`llama3-70b-a100-tp8`) and in 2023 (`llama2-70b-a100-tp8-eager`); then what the "
+        "micro-wait gains by rate, graphs of two spacings, and prompts whole and in chunks"
     )
     laws: ClassVar[str] = (
         "reference `micro_wait` by the source's rule with 64 sequences, 2,048 tokens and graphs "
@@ -49,6 +51,8 @@ class BatchingSystem:
         "sequences by the share in time; its other two strategies: `static` with 64, and "
         "`continuous` with its limits and no wait"
     )
+    passes: ClassVar[tuple[int, int]] = (30, 20)
+    has_day: ClassVar[bool] = True
 
     served: ClassVar[Experiment] = Experiment(
         arms={
@@ -107,11 +111,10 @@ def _tokens_for(config: EngineConfig, more_ms: float) -> int:
 def _day(plan: Plan, profile: str) -> dict[str, Seen]:
     """The day under each strategy; the last but ours is the best of the fixed settings."""
     config = day.engine(profile)
-    a_day = day.Day(day.FEW_HOURS, 6.0) if plan.reduced else day.Day()
     doubling = step_contents.graphs("doubling", 1.0)
 
     def seen(tested: Any, graphs: Any = None) -> dict[str, Series]:
-        return measure(plan.seeds, partial(_told, a_day, config, tested, graphs))
+        return measure(plan.seeds, partial(_told, plan, day_sums.Strategy(tested, graphs), config))
 
     sizes = SEQUENCES[-1:] if plan.reduced else SEQUENCES
     fixed = {str(n): seen(_batching("continuous", max_sequences=n)) for n in sizes}
@@ -125,13 +128,20 @@ def _day(plan: Plan, profile: str) -> dict[str, Seen]:
     }
 
 
+def _length(plan: Plan) -> day.Day:
+    """24 hours, each played as a part of one; a few short ones at reduced size."""
+    if plan.reduced:
+        return day.Day(day.FEW_HOURS, 6.0)
+    return day.Day(hour_s=day.REAL_HOUR_S / (plan.scale or SCALE))
+
+
 def _told(
-    a_day: day.Day, config: EngineConfig, law: Any, graphs: Any, seed: int
+    plan: Plan, strategy: day_sums.Strategy, config: EngineConfig, seed: int
 ) -> dict[str, float]:
-    arrivals = a_day.arrivals(seed)
-    played = day.through(law, config, arrivals, seed, graphs=graphs)
+    a_day = _length(plan)
+    told = day_sums.play(a_day, a_day.drawn(seed), strategy, config, seed, plan.part)
     ingest = config.ingest_s * math.exp(config.ingest_sigma**2 / 2)
-    return day.told(a_day, played) | {"alone": 1e3 * ingest + micro_waits.alone_ms(config)}
+    return told | {"alone": 1e3 * ingest + micro_waits.alone_ms(config)}
 
 
 def _rows(name: str, seen: Mapping[str, Seen]) -> list[Row]:

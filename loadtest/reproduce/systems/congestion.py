@@ -86,6 +86,8 @@ class CongestionSystem:
     laws: ClassVar[str] = (
         "reference `gradient_reference`, corrected `adaptive_bdp`, best fixed of 40, 45, 50, 55"
     )
+    passes: ClassVar[tuple[int, int]] = (25, 25)
+    has_day: ClassVar[bool] = False
 
     served: ClassVar[Experiment] = Experiment(
         summary=(

@@ -62,6 +62,8 @@ class QueueingSystem:
         "drops nothing; corrected: Poisson, attainment of arrivals, `slack_density`; best fixed: "
         "of 32, 64, 128, 256 sequences, of `fcfs`, `edf`, `sjf`"
     )
+    passes: ClassVar[tuple[int, int]] = (41, 21)
+    has_day: ClassVar[bool] = False
 
     served: ClassVar[Experiment] = Experiment(
         summary=(

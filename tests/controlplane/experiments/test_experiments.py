@@ -13,7 +13,7 @@ from django.db import DatabaseError, transaction
 from django.test import Client
 from django.utils import timezone
 
-from controlplane.experiments import execution, services, watchdog
+from controlplane.experiments import execution, presenting, services, watchdog
 from controlplane.experiments.asking import Ask, parse
 from controlplane.experiments.ledger import ExperimentLedger
 from controlplane.experiments.models import Experiment, ExperimentResult, Status
@@ -28,6 +28,9 @@ from loadtest.reproduce.systems.base import systems
 from loadtest.reproduce.table import Finding, Reproduction, Row
 
 pytestmark = pytest.mark.django_db
+
+FIXTURES = Path(__file__).parents[2] / "loadtest" / "reproduce" / "fixtures"
+CONFIGURATION = json.loads((FIXTURES / "contradictory.json").read_text("utf-8"))
 
 PLAYED = Reproduction(
     rows=(
@@ -175,20 +178,20 @@ def test_run_again_says_whether_the_numbers_are_the_same(
     assert second.short_id in text(page.get(first.get_absolute_url()))
 
 
-def test_how_far_it_is_is_told_once_an_earlier_play_has_shown_how_many_runs_there_are(
+def test_how_far_a_first_play_is_is_told_within_its_runs(
     experiment: Experiment, operator: Actor, page: Client
 ) -> None:
     taken = services.claim(experiment.pk)
     assert taken
+    assert page.get(experiment.get_absolute_url()).context["progress"]["of"] == 50
     ledger = ExperimentLedger(taken)
-    ledger.hear_progress({"runs": 3, "seconds": 6.0})
+    ledger.hear_progress({"runs": 3, "done": 3.5, "of": 50, "seconds": 7.0})
     ledger.store()
-    assert "a first play tells" in text(page.get(experiment.get_absolute_url()))
-    done = finish(services.start(actor=operator, ask=Ask("congestion", 1, reduced=True)))
-    assert done.status == Status.DONE
     answer = page.get(experiment.get_absolute_url())
-    assert "3 of about 24 runs" in text(answer)
-    assert answer.context["progress"]["left"] == "0:42"
+    assert "3 of 50 runs" in text(answer)
+    assert 'max="50" value="3.5"' in text(answer)
+    assert answer.context["progress"]["left"] == "1:33"
+    done = finish(services.start(actor=operator, ask=Ask("congestion", 1, reduced=True)))
     live = page.get(experiment.get_absolute_url(), headers={"HX-Request": "true"})
     assert "HX-Refresh" not in live
     over = page.get(done.get_absolute_url(), headers={"HX-Request": "true"})
@@ -204,12 +207,21 @@ def test_how_far_it_is_is_told_once_an_earlier_play_has_shown_how_many_runs_ther
         ({"system": "congestion", "seeds": 31}, "seeds"),
         ({"system": "congestion", "reduced": "yes"}, "reduced"),
         ({"system": "congestion", "speed": 2}, "speed"),
+        ({"system": "agents", "served": True}, "served"),
+        ({"system": "congestion", "configuration": CONFIGURATION}, "configuration"),
+        (
+            {"system": "queueing", "configuration": {"slo": {"ttft_ms": "soon"}}},
+            "configuration.slo.ttft_ms",
+        ),
+        ({"system": "queueing", "configuration": CONFIGURATION, "served": True}, "served"),
+        ({"system": "queueing", "configuration": CONFIGURATION, "profile": "/etc/x"}, "profile"),
+        ({"system": "queueing", "profile": "qwen3-32b-h100-tp2"}, "profile"),
     ],
 )
 def test_what_can_not_be_played_is_refused_by_field(body: dict[str, Any], path: str) -> None:
     with pytest.raises(DocumentError) as told:
         parse(body)
-    assert [problem.path for problem in told.value.problems] == [path]
+    assert path in [problem.path for problem in told.value.problems]
 
 
 def test_the_form_and_the_api_start_and_a_viewer_only_looks(
@@ -227,7 +239,7 @@ def test_the_form_and_the_api_start_and_a_viewer_only_looks(
     call = api_as(operator)
     told = call("post", "/experiments", {"system": "agents"}, Idempotency_Key="k")
     assert told.status_code == 202
-    assert told.json()["progress"] == {"runs": 0, "of": None}
+    assert told.json()["progress"] == {"runs": 0, "done": 0, "of": 5 * 49}
     assert told["Location"] == told.json()["links"]["self"]
     own = call("post", f"/experiments/{made.pk}/cancel")
     assert own.json()["status"] == "cancelled"
@@ -256,3 +268,98 @@ def test_one_whose_supervisor_is_gone_is_lost_and_one_that_waits_is_sent_again(
     waiting.refresh_from_db()
     assert taken.status == Status.LOST
     assert "No worker has taken this experiment" in waiting.reason
+
+
+def test_a_configuration_is_played_by_a_process_and_shown_with_what_is_wrong_with_it(
+    operator: Actor, page: Client, settings: Any, tmp_path: Path
+) -> None:
+    settings.DATA_DIR = tmp_path
+    short = {**CONFIGURATION, "loadgen": {**CONFIGURATION["loadgen"], "duration_s": 3}}
+    form = {
+        "system": "queueing", "way": "configuration", "seeds": 1, "reduced": "on",
+        "configuration": json.dumps(short), "profile": "qwen3-32b-h100-tp2",
+    }  # fmt: skip
+    answer = page.post("/experiments/new/", form)
+    made = Experiment.objects.get()
+    assert answer["Location"] == made.get_absolute_url(), text(answer)
+    taken = services.claim(made.pk)
+    assert taken
+    execution.execute(taken)
+    taken.refresh_from_db()
+    assert (taken.status, taken.reason) == (Status.DONE, "")
+    found = taken.found
+    assert found
+    assert (found.document["system"], found.runs) == ("queueing-configuration", 2)
+    shown = text(page.get(made.get_absolute_url()))
+    assert "What is wrong with the configuration" in shown
+    assert "by Little's law" in shown
+    assert "The configuration contradicts itself 5 times." in shown
+    assert "--config configuration.json --profile qwen3-32b-h100-tp2 --seeds 1 --reduced" in shown
+    file = page.get(f"{made.get_absolute_url()}configuration.json")
+    assert json.loads(file.content) == short
+    again = services.again(actor=operator, experiment=taken)
+    assert (again.way, again.configuration) == (made.way, made.configuration)
+
+
+@pytest.mark.parametrize(
+    ("changed", "field", "said"),
+    [
+        ({"configuration": ""}, "configuration", "required"),
+        ({"configuration": "{"}, "configuration", "This is no JSON"),
+        ({"configuration": "[]"}, "configuration", "must be an object"),
+        ({"configuration": '{"slo": 3}'}, "configuration", "slo must be an object"),
+        ({"system": "agents"}, "system", "only queueing has a configuration"),
+        ({"system": "agents", "way": "served"}, "way", "a load test sends single requests"),
+    ],
+)
+def test_the_form_tells_what_can_not_be_played_at_its_field(
+    changed: dict[str, Any], field: str, said: str, page: Client
+) -> None:
+    form = {
+        "system": "queueing", "way": "configuration", "seeds": 1,
+        "configuration": json.dumps(CONFIGURATION), "profile": "qwen3-32b-h100-tp2",
+    }  # fmt: skip
+    answer = page.post("/experiments/new/", form | changed)
+    assert answer.status_code == 422
+    assert said in str(answer.context["form"].errors[field])
+    assert not Experiment.objects.exists()
+
+
+def test_a_play_over_http_says_so_and_is_never_told_to_be_the_same(
+    operator: Actor, page: Client
+) -> None:
+    ask = parse({"system": "congestion", "seeds": 2, "served": True, "reduced": True})
+    first = services.start(actor=operator, ask=ask)
+    assert first.way == Experiment.Way.SERVED
+    assert "headway reproduce congestion --served --seeds 2" in presenting.command(first)
+    first = finish(first)
+    second = finish(
+        services.again(actor=operator, experiment=first),
+        Reproduction(PLAYED.rows[1:], PLAYED.findings),
+    )
+    shown = text(page.get(second.get_absolute_url()))
+    assert "Measured again." in shown
+    assert "no two plays are alike: 1 of its rows differ" in shown
+    assert "Over HTTP" in text(page.get("/experiments/"))
+
+
+def test_one_seed_has_no_figures_but_says_what_more_would_show(
+    operator: Actor, page: Client
+) -> None:
+    one = services.start(actor=operator, ask=Ask("congestion", 1, reduced=True))
+    row = Row(case="c", measure="m", reference=cell(Series((1.0,))), corrected=cell(Series((2.0,))))
+    alone = Reproduction((row,), PLAYED.findings)
+    taken = services.claim(one.pk)
+    assert taken
+    document = document_of("congestion", Plan((1,), reduced=True), alone)
+    told = {"result": document, "runs": 2, "seconds": 1.0, "version": "1"}
+    ExperimentLedger(taken).finish(Status.DONE, summary=told)
+    answer = page.get(one.get_absolute_url())
+    assert answer.context["figures"]["figures"] == []
+    assert "shows whether a difference is the laws' or luck" in text(answer)
+    link = "?system=congestion&way=virtual&seeds=5&reduced=on"
+    assert link in text(answer)
+    opened = page.get(f"/experiments/new/{link}").context["form"]
+    assert [opened[name].value() for name in ("system", "seeds", "reduced")] == [
+        "congestion", "5", "on",
+    ]  # fmt: skip

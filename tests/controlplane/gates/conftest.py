@@ -16,6 +16,7 @@ from controlplane.runs.models import Run, Status
 from controlplane.runs.storage import directory
 from controlplane.teams.rights import Actor
 from loadtest.recorder import Recorder
+from measurement.column_builder import columns_of
 from measurement.sample import Sample
 from measurement.slo import Slo
 from measurement.validity import Validity
@@ -77,7 +78,7 @@ def end(run: Run, samples: Sequence[Sample], *, invalid: str = "") -> None:
             recorder.sample(one)
     validity = Validity("invalid", (invalid,)) if invalid else Validity()
     slo = Slo.parse(run.scenario["slo"]) if run.scenario["slo"] else None
-    verdict = judge_samples(samples, slo, validity)
+    verdict = judge_samples(columns_of(samples), slo, validity)
     silent = slo is None and not invalid and not any(one.outcome.success for one in samples)
     summary = {
         "verdict": verdict.outcome,

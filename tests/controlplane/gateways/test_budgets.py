@@ -152,6 +152,14 @@ def test_silence_is_unknown_and_says_what_to_do(edge: Gateway) -> None:
     assert told() == []
 
 
+@pytest.mark.parametrize(
+    ("left", "said"),
+    [(None, "–"), (0.6213, "62.1 %"), (0.0, "0.0 %"), (-1.029, "0 %, spent 2.0 times")],
+)
+def test_what_is_left_of_an_overspent_budget_is_nothing(left: float | None, said: str) -> None:
+    assert budget_page.left_text(left) == said
+
+
 def test_answers_that_an_objective_can_not_measure_are_left_out_and_told(
     edge: Gateway, process: Process
 ) -> None:

@@ -119,6 +119,33 @@ def test_a_lane_whose_engines_are_all_down_fails(edge: Gateway, process: Process
     assert bar(edge) == ("fail", "No endpoint")
 
 
+def stands(process: Process, **lane: Any) -> list[dict[str, Any]]:
+    return [one | lane for one in process.batch()["lanes"]]
+
+
+def test_a_lane_that_froze_fails_before_any_request_has_timed_out(
+    edge: Gateway, process: Process
+) -> None:
+    traffic(process)
+    hear(edge, process, lanes=stands(process, overdue=3, oldest_s=7.4, quiet_s=7.1))
+    assert bar(edge) == ("fail", "Stalled")
+    frame = frames.build(edge, since=0)
+    assert "no byte has come from the engines of lane p, q for 0:07" in frame["verdict"]["because"]
+    assert "6 requests that wait there" in frame["verdict"]["because"]
+    (in_flight,) = [tile for tile in frame["tiles"] if tile["id"] == "in_flight"]
+    assert ["late already", "6"] in in_flight["rows"]
+
+
+def test_silence_without_a_late_request_or_a_late_one_without_silence_is_no_stall(
+    edge: Gateway, process: Process
+) -> None:
+    traffic(process)
+    hear(edge, process, lanes=stands(process, overdue=0, quiet_s=60.0))
+    assert bar(edge) == ("pass", "Serving")
+    hear(edge, process, lanes=stands(process, overdue=2, oldest_s=9.0, quiet_s=0.3))
+    assert bar(edge) == ("pass", "Serving")
+
+
 def test_an_objective_that_is_surely_missed_fails(edge: Gateway, process: Process) -> None:
     traffic(process, 60, ttft=0.9)
     hear(edge, process)

@@ -178,6 +178,20 @@ def test_seconds_go_when_nothing_can_revise_them_and_their_window_stays(
     assert offered(edge) == 1
 
 
+def test_a_batch_that_comes_again_after_weeks_is_still_known(
+    plane: Plane, edge: Gateway, process: Process
+) -> None:
+    """The answer got lost, and the outage after it outlived every window."""
+    process.serve()
+    process.until(AT + 2)
+    batch = process.batch()
+    plane.send(batch)
+    ingest.prune(edge, datetime.fromtimestamp(AT, UTC) + timedelta(days=60))
+    assert not GatewayWindow.objects.exists()
+    assert plane.send(batch).json()["acknowledged"] == batch["sequence"]
+    assert not GatewayWindow.objects.exists()
+
+
 def test_windows_are_pruned_when_the_installation_keeps_them_no_longer(
     plane: Plane, edge: Gateway, process: Process, settings: Any
 ) -> None:

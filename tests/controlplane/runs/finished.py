@@ -15,6 +15,7 @@ from controlplane.runs.launch import Launch
 from controlplane.runs.ledger import Ledger
 from controlplane.runs.models import Run, Status
 from controlplane.teams.rights import Actor
+from measurement.column_builder import columns_of
 from measurement.outcome import Outcome
 from measurement.sample import Sample
 from measurement.slo import Slo
@@ -77,8 +78,8 @@ def finish(actor: Actor, launch: Launch, out: Path, **load: Any) -> Run:
     ledger.started({"at_unix": 0.0, "offered": len(rows)})
     windows = _windows(rows, slo, seconds)
     ledger.hear_windows({"windows": [window.to_json() for window in windows]})
-    summary = summarise(rows, slo=slo, duration=seconds).to_json()
-    verdict = judge_samples(rows, slo)
+    summary = summarise(columns_of(rows), slo=slo, duration=seconds).to_json()
+    verdict = judge_samples(columns_of(rows), slo)
     judged = {"verdict": verdict.outcome, "judgement": verdict.to_json()}
     more = {"status": "finished", "exit_code": verdict.exit_code, "notes": []}
     ledger.finish(Status.DONE, summary=summary | judged | more)

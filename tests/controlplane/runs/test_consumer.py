@@ -193,7 +193,8 @@ async def test_a_viewer_who_reads_nothing_holds_nobody_up(
     one = connect(claimed.pk)
     await hello(one)
     await tell(claimed, 7)
-    await asyncio.wait_for(stuck.wait(), 5)
+    async with asyncio.timeout(5):
+        await stuck.wait()
     for seq in range(8, 60):
         await tell(claimed, seq)
         await asyncio.sleep(0)

@@ -79,8 +79,8 @@ def test_the_api_takes_a_profile_in_the_place_of_an_endpoint(call: Callable[...,
         ({"model": "/etc/passwd"}, "model"),
         ({"model": "none-like-it"}, "model"),
         ({"shadow": "steady"}, "shadow"),
-        ({"retries": {"max": 2}}, "retries"),
         ({"workers": 2}, "workers"),
+        ({"machines": 2}, "machines"),
         ({"duration_s": 80_000}, "duration_s"),
     ],
 )
@@ -105,6 +105,7 @@ def test_the_form_starts_it_and_reads_nothing_that_only_an_endpoint_takes(
     assert answer.status_code == 302, text(answer)
     run = Run.objects.get()
     assert (run.profile, run.endpoint, run.workers) == (PROFILE, None, 1)
+    assert run.scenario["retries"]["max"] == 2, "clients of the model come again too"
     again = page.get(f"/runs/new/?{page.get(answer['Location']).context['choices']}")
     assert again.context["form"]["host"].value() == "model"
     assert again.context["form"]["profile"].value() == PROFILE

@@ -72,6 +72,23 @@ def test_workers_are_stored_with_the_run_and_change_no_scenario(
 
 
 @pytest.mark.django_db
+def test_machines_are_stored_with_the_run_and_change_no_scenario(
+    actor: Actor, launch: Launch
+) -> None:
+    shared = with_rest(launch, machines=3)
+    assert shared.scenario().sha256 == launch.scenario().sha256
+    run = services.start(actor=actor, launch=shared)
+    assert (run.machines, run.workers) == (3, 1)
+    Run.objects.filter(pk=run.pk).update(status=Status.DONE)
+    run.refresh_from_db()
+    assert services.retry(actor=actor, run=run).machines == 3
+    for wrong, path in (({"machines": 17}, "machines"), ({"machines": 2, "workers": 2}, "workers")):
+        with pytest.raises(DocumentError) as refused:
+            services.start(actor=actor, launch=with_rest(launch, **wrong))
+        assert paths(refused) == [path]
+
+
+@pytest.mark.django_db
 def test_a_scenario_never_holds_a_credential(run: Run, endpoint: Endpoint) -> None:
     assert "credential" not in str(run.scenario)
     assert set(run.scenario["endpoint"]) == {"name", "base_url", "model", "kind"}

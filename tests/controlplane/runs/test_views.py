@@ -280,6 +280,15 @@ def test_a_learning_law_and_several_workers_are_refused_at_the_field(
     assert Run.objects.get().workers == 2
 
 
+def test_several_machines_are_asked_for_in_the_form(page: Client, launch: Launch) -> None:
+    refused = page.post("/runs/new/", form(launch, machines="99"))
+    assert "from 1 to 16" in refused.context["form"].errors["machines"][0]
+    assert page.post("/runs/new/", form(launch, machines="2")).status_code == 302
+    run = Run.objects.get()
+    assert run.machines == 2
+    assert "machines=2" in page.get(run.get_absolute_url()).context["choices"]
+
+
 @pytest.mark.parametrize(
     ("cap", "change", "field"),
     [

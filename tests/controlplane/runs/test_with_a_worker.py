@@ -209,6 +209,18 @@ def test_a_run_launched_over_the_api_ends_with_its_verdict(call: Call) -> None:
     assert worker_of(run) is None
 
 
+def test_an_experiment_asked_for_over_the_api_is_played_by_the_worker(
+    celery_worker: subprocess.Popen[bytes], actor: Actor, api_as: Callable[..., Call]
+) -> None:
+    call = api_as(actor)
+    body = {"system": "congestion", "seeds": 1, "reduced": True}
+    asked = call("post", "/experiments", body, Idempotency_Key="played").json()
+    said = call("get", f"/experiments/{asked['id']}?wait=30").json()
+    assert (said["status"], said["reason"]) == ("done", "")
+    assert said["result"]["holds"]
+    assert said["result"]["runs"] == said["progress"]["of"] == said["progress"]["done"]
+
+
 async def test_frames_over_valkey_make_the_page_that_the_database_makes(
     call: Call, user: User
 ) -> None:

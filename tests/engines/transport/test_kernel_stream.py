@@ -8,15 +8,24 @@ import struct
 import sys
 import threading
 import time
+from collections.abc import Callable, Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from engines.egress import EgressRules
+from engines.transport.harvest import Harvest
+from engines.transport.held import Held
 from engines.transport.httptools_stream import HttptoolsTransport
-from engines.transport.kernel_clock import RENEW_AFTER, SO_TIMESTAMPNS, KernelClock, Offset
-from engines.transport.kernel_stream import sizes
+from engines.transport.kernel_clock import (
+    RENEW_AFTER,
+    SO_TIMESTAMPNS,
+    KernelClock,
+    Offset,
+    stamp_of,
+)
+from engines.transport.kernel_stream import KernelStream, sizes
 from tests.engines.conftest import QUICK, Ask
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Linux stamps what it receives")
@@ -82,7 +91,7 @@ class Late:
         server = Sender(self.groups, self.tokens)
         client = Ask(transport).client(server.url)
         asking = asyncio.ensure_future(
-            client.complete(_request(), QUICK, on_tokens=lambda at, _: self.stamps.append(at))
+            client.complete(_request(), QUICK, on_tokens=lambda ats, _: self.stamps.extend(ats))
         )
         await asyncio.sleep(0.05)
         for group in range(self.groups):
@@ -193,6 +202,33 @@ def test_a_read_over_a_step_of_the_wall_clock_keeps_its_own_time_and_the_step_is
     assert clock.arrived(after, 0.0) == pytest.approx(at, abs=1e-6)
 
 
+@pytest.mark.parametrize("step", [-3_600.0, -0.5, 0.5, 3_600.0])
+def test_what_comes_just_after_a_step_of_the_wall_clock_has_its_true_time(step: float) -> None:
+    clocks = Clocks()
+    clock = KernelClock(clocks.read_monotonic, clocks.read_wall)
+    clocks.monotonic += SECOND // 2
+    before = clocks.stamp()
+    clocks.monotonic += SECOND // 1000
+    clocks.ahead += int(step * SECOND)
+    clocks.monotonic += SECOND // 1000
+    after, at = clocks.stamp(), clocks.monotonic / SECOND
+    clocks.monotonic += SECOND // 1000
+
+    clock.now()
+    read = clocks.monotonic / SECOND
+    assert clock.arrived(before, 0.0) == pytest.approx(read, abs=1e-6), "of the time before"
+    assert clock.arrived(after, 0.0) == pytest.approx(at, abs=0.0011), "no later than it was read"
+    assert (clock.lag().steps, clock.lag().unstamped) == (1, 2)
+
+    clocks.monotonic += SECOND // 1000
+    later, at = clocks.stamp(), clocks.monotonic / SECOND
+    clocks.monotonic += SECOND // 1000
+    held = [stamp_of(later)] * 12
+    assert clock.arrived(later, 0.0) == pytest.approx(at, abs=1e-6)
+    assert clock.all_arrived(held, [clock.now()] * 12, 0.0) == pytest.approx([at] * 12, abs=1e-6)
+    assert clock.lag().lag.percentile(100) < 0.01
+
+
 @given(st.lists(st.sampled_from([b"\n", b"\r\n", b"data: x", b"\n\n", b"\r\n\r\n"])))
 def test_reads_end_where_events_end_and_leave_nothing(pieces: list[bytes]) -> None:
     seen = b"".join(pieces)
@@ -201,3 +237,98 @@ def test_reads_end_where_events_end_and_leave_nothing(pieces: list[bytes]) -> No
     assert all(found)
     places = [sum(found[: i + 1]) for i in range(len(found) - 1)]
     assert all(seen[:place].endswith((b"\n\n", b"\n\r\n")) for place in places)
+
+
+class Waiting:
+    """Takes a stream's bytes, and lets its reads wait."""
+
+    def __init__(self) -> None:
+        self.held: Held | None = Held()
+        self.times_of: Callable[[Held], Sequence[float]] = lambda held: [0.0] * len(held.data)
+        self.taken: list[bytes] = []
+
+    def settle(self) -> None:
+        if self.held is not None:
+            self.taken += self.held.data
+            self.held = Held()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None: ...
+
+    def connection_lost(self, exc: Exception | None) -> None: ...
+
+    def take(self, data: bytes, at: float) -> None:
+        self.taken.append(data)
+
+
+async def streaming() -> tuple[socket.socket, KernelStream, Waiting, KernelClock]:
+    """A server's socket, and a stream at its other end that nobody reads by himself."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        ours = socket.create_connection(listening.getsockname())
+        theirs, _ = listening.accept()
+    ours.setblocking(False)
+    clock, waiting = KernelClock(), Waiting()
+    return theirs, KernelStream(ours, waiting, clock, Harvest(clock)), waiting, clock
+
+
+async def test_what_came_in_one_pause_is_read_at_once_and_the_pause_is_its_lag() -> None:
+    theirs, stream, waiting, clock = await streaming()
+    with theirs:
+        theirs.sendall(chunk(TOKEN))
+        theirs.sendall(chunk(TOKEN))
+        now = clock.now()
+        stream.together(now, now - SECOND // 100)
+        assert waiting.held is not None
+        assert waiting.held.data == [chunk(TOKEN) * 2]
+        lag = clock.lag()
+        assert (lag.together, lag.lag.count) == (1, 1)
+        assert lag.lag.percentile(50) == pytest.approx(0.01, rel=1e-3)
+        stream.abort()
+        await asyncio.sleep(0)
+
+
+async def test_apart_what_has_one_stamp_is_read_at_once_and_the_end_waits_for_nothing() -> None:
+    theirs, stream, waiting, clock = await streaming()
+    with theirs:
+        theirs.sendall(chunk(TOKEN) * 3 + chunk(END))
+        stream.apart(clock.now())
+        assert waiting.held is not None
+        assert (waiting.taken, waiting.held.data) == ([chunk(TOKEN) * 3 + chunk(END)], [])
+        stream.abort()
+        await asyncio.sleep(0)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 10**8), st.integers(0, 10**8)), min_size=1, max_size=20),
+    st.integers(0, 10),
+)
+def test_many_stamps_at_once_are_each_stamp_by_itself(
+    waits: list[tuple[int, int]], missing: int
+) -> None:
+    clocks = Clocks()
+    one, all_ = (KernelClock(clocks.read_monotonic, clocks.read_wall) for _ in range(2))
+    held: list[tuple[bytes, int]] = []
+    for turn, (before, after) in enumerate(waits):
+        clocks.monotonic += before
+        stamp = b"" if missing and turn % missing == 0 else stamp_of(clocks.stamp())
+        clocks.monotonic += after
+        held.append((stamp, clocks.monotonic))
+    floor, times = 0.0, []
+    for stamp, read_at in held:
+        floor = one.all_arrived([stamp], [read_at], floor)[0]
+        times.append(floor)
+    stamps, reads = zip(*held, strict=True)
+    assert all_.all_arrived(stamps, reads, 0.0) == pytest.approx(times, abs=1e-9)
+    assert all_.lag().lag.count == one.lag().lag.count
+    assert all_.lag().unstamped == one.lag().unstamped
+
+
+def test_what_was_held_over_a_step_of_the_wall_clock_keeps_the_time_of_its_reading() -> None:
+    clocks = Clocks()
+    clock = KernelClock(clocks.read_monotonic, clocks.read_wall)
+    reads = [clocks.monotonic + turn for turn in range(12)]
+    stamps = [stamp_of(clocks.stamp()) for _ in reads]
+    clocks.monotonic += int((RENEW_AFTER + 0.1) * SECOND)
+    clocks.ahead += 3_600 * SECOND
+    times = clock.all_arrived(stamps, reads, 0.0)
+    assert times == pytest.approx([read_at / SECOND for read_at in reads])
+    assert (clock.lag().steps, clock.lag().unstamped) == (1, 12)

@@ -24,6 +24,8 @@ class Small:
     name = "small"
     summary = "one number"
     laws = "none"
+    passes = (1, 1)
+    has_day = False
 
     def play(self, plan: Plan) -> Reproduction:
         value = Series(tuple(float(seed) for seed in plan.seeds))
@@ -59,7 +61,17 @@ def test_out_has_one_file_a_system_with_every_seeds_value(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    "words", [["nope"], ["all", "--seeds", "0"], ["all", "--out", "/dev/null/x"]]
+    "words",
+    [
+        ["nope"],
+        ["all", "--seeds", "0"],
+        ["all", "--out", "/dev/null/x"],
+        ["batching", "--scale", "0.5"],
+        ["batching", "--scale", "61"],
+        ["batching", "--scale", "2", "--reduced"],
+        ["agents", "--scale", "2"],
+        ["queueing", "--scale", "2", "--served"],
+    ],
 )
 def test_what_is_wrong_is_bad_configuration(
     words: list[str], capsys: pytest.CaptureFixture[str]

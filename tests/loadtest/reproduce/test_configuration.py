@@ -83,6 +83,22 @@ def test_one_change_to_a_sound_one_is_told(
     assert any(words in line for line in said(changed))
 
 
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"kv_reserve_ratio": 0.85}, ("missing: admission.oversubscribe: converted with the law's "
+         "own 1.3, so 1.1 of the cache")),
+        ({"oversubscribe": 1.1}, ("missing: admission.kv_reserve_ratio: converted with the law's "
+         "own 0.85, so 0.935 of the cache")),
+    ],
+)  # fmt: skip
+def test_half_of_a_promise_names_the_default_of_the_other(
+    given: dict[str, float], words: str
+) -> None:
+    assert any(words in line for line in said({**sound(), "admission": given}))
+    assert not any("law's own" in line for line in said({**sound(), "admission": {}}))
+
+
 def test_the_documents_say_what_the_file_said_and_parse_again() -> None:
     converted = convert(read(CONTRADICTORY.read_text("utf-8")))
     policy, slo, load = converted.documents()

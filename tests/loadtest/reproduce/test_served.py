@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import json
 
 import pytest
 
 from documents.problem import DocumentError
+from loadtest.reproduce import asked, worker
 from loadtest.reproduce.plan import Plan
 from loadtest.reproduce.series import Series
-from loadtest.reproduce.served.experiment import Claim
+from loadtest.reproduce.served.experiment import Claim, Experiment
 from loadtest.reproduce.served.playing import play
 from loadtest.reproduce.systems.base import systems
+from loadtest.reproduce.table import Cell, Finding, Reproduction, Row
+from measurement.verdict import EXIT_CODES
 from schedulers.enforcement import Host, explain
 
 
@@ -65,3 +69,31 @@ def test_one_arm_is_played_against_an_engine_of_its_own_over_http() -> None:
     assert answers.value.mean > 1.0
     assert (result.rows[0].reference, result.rows[0].corrected) == (None, None)
     assert "of 1 runs" in result.findings[-1].sentence
+
+
+def test_a_stored_play_over_http_tells_how_far_it_is_and_ends_with_its_document(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The process that a supervisor starts, with a load test that takes no time."""
+    row = Row(case="over HTTP", measure="answers", reference=Cell(Series((1.0, 2.0))))
+
+    async def played(_experiment: Experiment, plan: Plan) -> Reproduction:
+        for _seed in plan.seeds:
+            plan.part(0.5)
+        return Reproduction((row,), (Finding("It was in time.", True),))
+
+    monkeypatch.setattr(asked.over_http, "play", played)
+    words = ["--system", "congestion", "--served", "--seeds", "2"]
+    assert worker.main(words) == 0
+    lines = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    assert [line["type"] for line in lines] == ["started", "progress", "finished"]
+    assert (lines[1]["done"], lines[1]["of"]) == (0.0, 2)
+    summary = lines[2]["summary"]
+    assert (summary["runs"], summary["result"]["system"]) == (2, "congestion-served")
+
+
+def test_a_stored_play_that_no_load_test_can_play_is_bad_configuration(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    assert worker.main(["--system", "agents", "--served"]) == EXIT_CODES["bad_configuration"]
+    assert "no agents whose contexts grow" in capfd.readouterr().out

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import re
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from loadtest.reproduce import retry_storm
+from loadtest.reproduce import day, day_sums, passing, retry_storm
+from loadtest.reproduce.document import document_of
 from loadtest.reproduce.plan import Plan
+from loadtest.reproduce.series import Series
+from loadtest.reproduce.systems import batching
 from loadtest.reproduce.systems.base import systems
+from loadtest.reproduce.systems.congestion import CongestionSystem
+from loadtest.reproduce.table import Reproduction
+from schedulers.decision import DecisionPoint
+from schedulers.points import registered
 
 PAGE = Path(__file__).parents[3] / "docs" / "source-systems.md"
 REDUCED = Plan((1,), reduced=True)
@@ -34,6 +43,68 @@ def test_each_system_has_its_part_of_the_page_with_the_laws_that_it_plays(name: 
     cls = systems.get(name)
     assert cls.summary in words
     assert cls.laws in words
+
+
+class _Anything(dict[str, Series]):
+    """Numbers of a play that nobody played."""
+
+    def __missing__(self, key: str) -> Series:
+        return Series((1.0,))
+
+
+@pytest.mark.parametrize("name", systems.all())
+def test_a_system_goes_through_its_seeds_as_often_as_it_says(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system, passed = systems.get(name)(), []
+
+    def measure(seeds: Sequence[int], play: object) -> dict[str, Series]:
+        passed.append(seeds)
+        return _Anything()
+
+    for module in [one for at, one in sys.modules.items() if at.startswith("loadtest.reproduce")]:
+        if hasattr(module, "measure"):
+            monkeypatch.setattr(module, "measure", measure)
+    monkeypatch.setattr(CongestionSystem, "_expiry", lambda *_: ([], []))
+    for reduced in (False, True):
+        passed.clear()
+        system.play(Plan((1,), reduced=reduced))
+        assert len(passed) == system.passes[reduced]
+
+
+def test_a_day_tells_how_far_it_is_and_is_the_same_summed_or_kept() -> None:
+    config = day.engine(day.ENGINES["2024 engine"])
+    short, law = day.Day(day.FEW_HOURS, 6.0), registered(DecisionPoint.BATCHING)["continuous"]()
+    shares: list[float] = []
+    told = day_sums.play(
+        short, short.drawn(1), day_sums.Strategy(law), config, 1, tell=shares.append
+    )
+    kept = passing.through(law, config, short.arrivals(1), 1).served
+    assert shares == sorted(shares)
+    assert 0.0 <= min(shares) <= max(shares) < 1.0
+    good = sum(passing.in_time(one) for one in kept)
+    assert told["in time"] == 100.0 * good / len(kept)
+    steady = [one for one in kept if short.regime_of(one.arrived_at) == "steady"]
+    assert told["steady ttft"] == passing.latencies(steady)["ttft"]
+
+
+@pytest.mark.parametrize(("scale", "seconds"), [(None, 1_440), (1.0, 86_400), (10.0, 8_640)])
+def test_a_plans_scale_is_how_many_times_shorter_than_its_own_an_hour_is(
+    scale: float | None, seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    played: list[float] = []
+
+    def play(a_day: day.Day, *_: object) -> dict[str, float]:
+        played.append(a_day.seconds)
+        return {"in time": 1.0}
+
+    monkeypatch.setattr(day_sums, "play", play)
+    monkeypatch.setattr(day.Day, "drawn", lambda *_: day.Drawn((), ()))
+    plan = Plan((1,), scale=scale)
+    batching._day(plan, day.ENGINES["2024 engine"])
+    assert played == [seconds] * 7
+    told = document_of("batching", plan, Reproduction((), ()))
+    assert told.get("scale") == scale
 
 
 def test_the_same_seeds_give_the_same_numbers() -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from loadtest.conclusion import Conclusion
-from loadtest.recorder import read_decisions, read_samples
+from loadtest.recorder import read_decisions, read_samples, read_windows
 from loadtest.scenario import Scenario
 from loadtest.simulate import Options, simulate
 from measurement.sample import Sample
+from measurement.window import Window
 from simulator import profile as profiles
 
 PROFILE = profiles.load(profiles.DEFAULT)
@@ -19,6 +20,7 @@ class Played(NamedTuple):
     conclusion: Conclusion
     samples: list[Sample]
     decisions: list[dict[str, Any]]
+    windows: list[Window]
 
     def lines(self, point: str) -> list[dict[str, Any]]:
         """Lines of the controller trace of one decision point."""
@@ -53,4 +55,4 @@ def play(tmp_path: Any, laws: dict[str, Any] | None, *, engine: Any = None, **as
     out.mkdir()
     conclusion = simulate(scenario, PROFILE, options=Options(out=out, overrides=engine))
     samples = sorted(read_samples(out), key=lambda sample: sample.index)
-    return Played(conclusion, samples, list(read_decisions(out)))
+    return Played(conclusion, samples, list(read_decisions(out)), read_windows(out))

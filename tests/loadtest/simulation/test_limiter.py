@@ -135,6 +135,6 @@ def test_who_gave_up_waiting_is_passed_over() -> None:
     limiter = VirtualLimiter(law, lambda name, _: granted.append(name), lambda _: None, lambda: 0.0)
     for name in (1, 2, 3):
         limiter.acquire(name, 0.0)
-    limiter.leave(2)
+    limiter.leave(2, 0.0)
     limiter.release(Permit(1, 0.0, 1), 1.0, OutcomeKind.OK, None)
     assert granted == [1, 3]

@@ -10,6 +10,7 @@ import pytest
 
 from documents.problem import DocumentError
 from loadtest import recover
+from loadtest.outline import Outline
 from loadtest.recorder import read_windows
 from loadtest.reports.summary_json import document
 from loadtest.scenario import Scenario
@@ -55,27 +56,31 @@ def scenario(**more: Any) -> Scenario:
     return Scenario.parse(given | more)
 
 
-def test_news_told_on_the_way_end_with_the_same_windows_as_a_run_that_nobody_watched() -> None:
+def test_news_told_on_the_way_end_with_the_same_windows_as_a_run_that_nobody_watched(
+    tmp_path: Path,
+) -> None:
     watcher = Watcher()
     watched = simulate(scenario(), PROFILE, options=Options(observer=watcher))
-    alone = simulate(scenario(), PROFILE)
+    alone = simulate(scenario(), PROFILE, options=Options(out=tmp_path))
     *news, conclusion = watcher.heard
     assert len(news) > 3
     assert [one.at for one in news] == sorted(one.at for one in news)
     newest = {window.index: window for one in news for window in one.windows}
     measured = [(w.start, w.events, w.cohort) for _, w in sorted(newest.items())]
-    assert measured == [(w.start, w.events, w.cohort) for w in alone.seen.windows]
+    windows = read_windows(tmp_path)
+    assert measured == [(w.start, w.events, w.cohort) for w in windows]
+    assert alone.seen.windows == watched.seen.windows == list(map(Outline.of, windows))
     assert conclusion is watched
     assert document(watched)["ttft_ms"] == document(alone)["ttft_ms"]
 
 
-def test_each_window_has_the_engines_signals_idle_or_not() -> None:
+def test_each_window_has_the_engines_signals_idle_or_not(tmp_path: Path) -> None:
     sparse = scenario(
         arrivals={"process": "constant", "rate": 0.1},
         workload=FIXED | {"prompt_tokens": 16, "output_tokens": 300},
     )
-    windows = simulate(sparse, PROFILE).seen.windows
-    told = [window.events for window in windows]
+    simulate(sparse, PROFILE, options=Options(out=tmp_path))
+    told = [window.events for window in read_windows(tmp_path)]
     assert all(events.kv_use is not None for events in told)
     assert {events.running for events in told} == {0, 1}
     assert {bool(events.kv_use) for events in told if not events.running} == {False}

@@ -179,14 +179,9 @@ def test_what_the_model_does_not_do_is_refused_and_never_passed_over() -> None:
         }
         for name, limit in (("wide", 48), ("narrow", 4))
     )
-    clients = {"retries": {"max": 2}, "cancellations": {"share": 0.5, "after_s": 1.0}}
     with pytest.raises(DocumentError) as refused:
-        simulate(scenario(policy=policy, shadow=shadow, **clients), PROFILE)
-    assert [problem.path for problem in refused.value.problems] == [
-        "shadow",
-        "retries",
-        "cancellations",
-    ]
+        simulate(scenario(policy=policy, shadow=shadow), PROFILE)
+    assert [problem.path for problem in refused.value.problems] == ["shadow"]
 
 
 def test_the_recommended_law_holds_nobody_back_for_long_at_a_start_without_congestion(

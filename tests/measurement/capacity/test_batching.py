@@ -22,6 +22,7 @@ from measurement.capacity.batching import (
 )
 from measurement.capacity.little_law import in_flight
 from measurement.capacity.observed import Observed
+from measurement.column_builder import columns_of
 from measurement.moments import Moments
 from measurement.outcome import Outcome
 from measurement.sample import Sample
@@ -76,7 +77,7 @@ def served(rate: float, prompt: int = 100, output: int = 60) -> Observed:
         rate=len(kept) / (END - START),
         served=done / (END - START),
         in_flight=flown / (END - START),
-        moments=Moments.of(kept),
+        moments=Moments.of(columns_of(kept)),
     )
 
 

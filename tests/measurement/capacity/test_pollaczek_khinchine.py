@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from measurement.capacity.batching import Steps
 from measurement.capacity.pollaczek_khinchine import Work, estimate, marginal_work, wait
+from measurement.column_builder import columns_of
 from measurement.moments import Moments
 from tests.measurement.builders import answered
 
@@ -66,7 +67,7 @@ def test_an_estimate_says_how_far_the_measurement_is() -> None:
 
 def test_the_work_of_a_request_is_what_it_adds_to_steps() -> None:
     rows = [answered(0, prompt_tokens=100, output_tokens=10), answered(1, output_tokens=30)]
-    work = marginal_work(Moments.of(rows), Steps(0.02, 0.001, 0.0001))
+    work = marginal_work(Moments.of(columns_of(rows)), Steps(0.02, 0.001, 0.0001))
     each = np.array([100 * 1e-4 + 10 * 1e-3, 10 * 1e-4 + 30 * 1e-3])
     assert work is not None
     assert work.mean == pytest.approx(each.mean())

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from measurement.column_builder import columns_of
 from measurement.comparison.paired_replay import UnequalStimulus, pair
 from measurement.outcome import Outcome
 from measurement.sample import Sample
@@ -23,11 +24,9 @@ def test_twins_meet_whatever_their_order_and_whenever_the_second_began(
     order: list[int], shift: float
 ) -> None:
     theirs = [failed(Outcome.REJECTED_429, k, at=k / 10 + shift) for k in order]
-    pairs = pair(asked(), theirs, shift=shift)
-    assert [(p.index, p.baseline.index, p.candidate.index) for p in pairs] == [
-        (k, k, k) for k in range(5)
-    ]
-    assert {p.candidate.outcome for p in pairs} == {Outcome.REJECTED_429}
+    pairs = pair(columns_of(asked()), columns_of(theirs), shift=shift)
+    assert pairs.index.tolist() == [0, 1, 2, 3, 4]
+    assert pairs.baseline.tolist() == pairs.candidate.tolist() == [0, 1, 2, 3, 4]
 
 
 @pytest.mark.parametrize(
@@ -43,9 +42,9 @@ def test_twins_meet_whatever_their_order_and_whenever_the_second_began(
 )
 def test_arms_that_were_not_asked_the_same_are_refused(theirs: list[Sample], reason: str) -> None:
     with pytest.raises(UnequalStimulus) as refused:
-        pair(asked(), theirs)
+        pair(columns_of(asked()), columns_of(theirs))
     assert refused.value.reasons[0].startswith(reason)
 
 
 def test_a_length_that_only_one_arm_knows_is_no_difference() -> None:
-    assert len(pair(asked(), asked(prompt_tokens=None))) == 5
+    assert len(pair(*map(columns_of, (asked(), asked(prompt_tokens=None))))) == 5

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from measurement.column_builder import columns_of
 from measurement.comparison.assignment import Arm, Design, Timetable
 from measurement.comparison.block import Block
 from measurement.comparison.criterion import frozen_threshold
@@ -90,7 +91,8 @@ def comparison(of: ComparisonPlan, fault: Policy) -> tuple[Cutter, dict[str, lis
 
 def verdict(of: ComparisonPlan, fault: Policy) -> ComparisonVerdict:
     cutter, lanes = comparison(of, fault)
-    pair(lanes["P"], lanes["Q"])  # the same requests on both, or there is nothing to compare
+    # The same requests on both, or there is nothing to compare.
+    pair(*(columns_of(lanes[name]) for name in ("P", "Q")))
     return judge(of, Evidence(tuple(cutter.blocks(lanes, BLOCKS))))
 
 

@@ -1,0 +1,39 @@
+"""Which reads of a stream that runs may wait to be parsed together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+MOST_HELD = 128
+"""Reads of one stream that wait at most."""
+LONGEST_HELD = 4096
+"""Bytes of a read that waits: with ``MOST_HELD``, what one stream holds at most is 512 KiB."""
+
+
+class Held:
+    """Reads that wait, in three columns: many small objects would cost the memory's time."""
+
+    __slots__ = ("data", "read_at", "stamps")
+
+    def __init__(self) -> None:
+        self.data: list[bytes] = []
+        self.stamps: list[Any] = []
+        """When each came: seconds, or what its carrier turns into them."""
+        self.read_at: list[int] = []
+        """When each was read, in ns, where the stamp is the kernel's."""
+
+
+TOKEN_END = b"}\n\n\r\n"
+"""How a read ends that brings a token: with an object, its event and the chunk around that."""
+ERROR = b"error"
+_ENDS = (TOKEN_END, b"}\r\n\r\n\r\n")
+
+
+def may_wait(data: bytes) -> bool:
+    """Whether a read is not the end of an answer, as far as can be seen without parsing it.
+
+    It ends with a chunk that ends with an event whose data is an object: so the message is not
+    over, and its last event is not [DONE]. An error frame says so in some word. What is broken
+    otherwise, or goes on behind its end, is found when what was held is parsed.
+    """
+    return data.endswith(_ENDS) and ERROR not in data and len(data) <= LONGEST_HELD
