@@ -1,7 +1,9 @@
 """The watch over one call: four time-outs on one timer, at no cost per chunk.
 
 The timer is set when the request is sent, for the first moment at which any time-out can be due.
-What has come since is looked at when it fires, and it is set again for what is due then.
+What has come since is looked at when it fires, and it is set again for what is due then. A timer
+that is late itself shows that this process stood still: what came meanwhile is then read first, or
+a client that was stopped for a second would find every stream silent for that long.
 """
 
 from __future__ import annotations
@@ -13,6 +15,11 @@ from typing import Protocol
 from engines.request import Timeouts
 from engines.transport.base import Exchange
 from measurement.outcome import Outcome
+
+LATE = 0.05
+"""Seconds behind its time at which a timer shows that the process stood still."""
+GRACE = 0.1
+"""Seconds for what came meanwhile to be read."""
 
 
 class Progress(Protocol):
@@ -32,8 +39,8 @@ class Watch:
     """Ends an exchange when one of its time-outs is due."""
 
     __slots__ = (
-        "_exchange", "_over", "_progress", "_shortest", "_started_at", "_stream", "_timeouts",
-        "_timer",
+        "_due_at", "_exchange", "_over", "_progress", "_shortest", "_spared", "_started_at",
+        "_stream", "_timeouts", "_timer",
     )  # fmt: skip
 
     def __init__(
@@ -46,6 +53,8 @@ class Watch:
         self._shortest = min(timeouts.first_token, timeouts.idle)
         self._started_at = exchange.clock()
         self._timer: asyncio.TimerHandle | None = None
+        self._due_at = 0.0
+        self._spared = False
         self._over = False
 
     def sent(self) -> None:
@@ -81,11 +90,17 @@ class Watch:
 
     def _set(self, due: float) -> None:
         if due < math.inf:
+            self._due_at = due
             delay = max(0.0, due - self._exchange.clock())
             self._timer = asyncio.get_running_loop().call_later(delay, self._fire)
 
     def _fire(self) -> None:
         self._timer = None
+        if not self._spared and self._exchange.clock() - self._due_at > LATE:
+            self._spared = True
+            self._timer = asyncio.get_running_loop().call_later(GRACE, self._fire)
+            return
+        self._spared = False
         self._exchange.settle()
         if self._exchange.ended.done():
             return

@@ -29,13 +29,20 @@ class LoopWatch:
         self._timer = asyncio.get_running_loop().call_later(_TICK, self._tick)
 
     def stop(self) -> None:
+        """What is overdue by now counts too: a stall may last until the very end."""
         if self._timer is not None:
             self._timer.cancel()
+            self._timer = None
+            if self._clock() > self._due:
+                self._count()
 
     def _tick(self) -> None:
+        self._count()
+        self.start()
+
+    def _count(self) -> None:
         late = max(0.0, self._clock() - self._due)
         while late >= _TICK:
             self.lag.record(late)
             late -= _TICK
         self.lag.record(late)
-        self.start()

@@ -92,7 +92,8 @@ class ColumnsBuilder:
 
     def _failed(self, sample: Sample) -> None:
         first = self._firsts.get(sample.outcome)
-        if first is None or sample.index < first.index:
+        before = (not sample.error, sample.index)
+        if first is None or before < (not first.error, first.index):
             self._firsts[sample.outcome] = First(sample.index, sample.error)
 
     def _sort(self, *, newest: bool) -> None:

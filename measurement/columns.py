@@ -25,7 +25,10 @@ ROWS = 8192
 
 @dataclass(frozen=True, slots=True)
 class First:
-    """The first request of those with one outcome, by its place in the schedule."""
+    """The first request of those with one outcome, by its place in the schedule.
+
+    One that says why goes before those that don't.
+    """
 
     index: int
     error: str

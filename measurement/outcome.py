@@ -37,7 +37,8 @@ class Outcome(StrEnum):
     UNFINISHED = "unfinished"
     """Still open at the drain deadline."""
     DROPPED = "dropped"
-    """More than one second late for a cause of the client's own; makes the run invalid."""
+    """Not sent for a cause of the client's own: more than one second late, or its machine lacks a
+    descriptor or a port for the connection; makes the run invalid."""
 
     @property
     def success(self) -> bool:

@@ -120,8 +120,16 @@ def _late(on_time: _OnTime) -> Iterator[str]:
 
 def _dropped(columns: SampleColumns) -> Iterator[str]:
     dropped = columns.count(lambda block: block.became(Outcome.DROPPED))
-    if dropped:
-        noun = "request was" if dropped == 1 else "requests were"
+    if not dropped:
+        return
+    noun = "request was" if dropped == 1 else "requests were"
+    first = columns.firsts.get(Outcome.DROPPED)
+    if first is not None and first.error:  # those that are merely late say nothing
+        yield (
+            f"{dropped:,} {noun} dropped, at least one because the client's machine could make "
+            f"no connection for it: {first.error}."
+        )
+    else:
         yield (
             f"{dropped:,} {noun} dropped, more than 1 s late for a cause of the client's own. "
             "Run it where less else runs, or at a lower rate."

@@ -9,6 +9,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 from engines.transport.base import Exchange
 from engines.transport.decoding import DecodingError
+from engines.transport.dial import lacking
 from measurement.outcome import Outcome
 
 Said = tuple[Outcome, str]
@@ -41,6 +42,9 @@ _UNCONNECTED = (
 def _unconnected(error: aiohttp.ClientError, where: str) -> Said:
     if isinstance(error, aiohttp.ClientHttpProxyError):
         return Outcome.CONNECT, f"the proxy refuses {where}: {error.status} {error.message}"
+    lacks = lacking(error) if isinstance(error, OSError) else None
+    if lacks is not None:
+        return Outcome.DROPPED, lacks
     tls = isinstance(error, aiohttp.ClientSSLError | aiohttp.ClientConnectorCertificateError)
     return (Outcome.TLS if tls else Outcome.CONNECT), f"{where}: {error}"
 

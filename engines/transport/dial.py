@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import socket
 import ssl
 from collections.abc import Callable
@@ -14,12 +15,32 @@ from measurement.outcome import Outcome
 P = TypeVar("P", bound=asyncio.BaseProtocol)
 
 
-class DialError(Exception):
-    """No connection; ``outcome`` says at which step."""
+_REMEDIES = {
+    errno.EMFILE: "raise this process's limit on open files (ulimit -n)",
+    errno.ENFILE: "raise this machine's limit on open files (fs.file-max)",
+    errno.EADDRNOTAVAIL: "no local port is free: use fewer connections at a time, or widen "
+    "net.ipv4.ip_local_port_range",
+    errno.ENOBUFS: "this machine has no room for another socket",
+    errno.ENOMEM: "this machine has no memory for another socket",
+}
 
-    def __init__(self, outcome: Outcome, reason: str) -> None:
+
+class DialError(Exception):
+    """No connection; ``outcome`` says at which step.
+
+    ``ours`` when it was never tried: this process or machine lacks what a connection takes.
+    """
+
+    def __init__(self, outcome: Outcome, reason: str, *, ours: bool = False) -> None:
         self.outcome = outcome
+        self.ours = ours
         super().__init__(reason)
+
+
+def lacking(error: OSError) -> str | None:
+    """What this machine lacks for a connection, with the remedy; None for a fault elsewhere."""
+    remedy = _REMEDIES.get(error.errno or 0)
+    return None if remedy is None else f"{error.strerror or error}; {remedy}"
 
 
 async def dial(pinned: Pinned, factory: Callable[[], P], context: ssl.SSLContext | None) -> P:
@@ -29,12 +50,15 @@ async def dial(pinned: Pinned, factory: Callable[[], P], context: ssl.SSLContext
 
 async def connect(pinned: Pinned) -> socket.socket:
     """A connected socket to the first address that answers."""
-    reasons = []
+    reasons, lacks = [], []
     for address in pinned.addresses:
         try:
             return await _connect_to(address, pinned.port)
         except OSError as error:
             reasons.append(f"{address}: {error.strerror or error}")
+            lacks.append(lacking(error))
+    if lacks and lacks[0] is not None and None not in lacks:
+        raise DialError(Outcome.CONNECT, lacks[0], ours=True)
     raise DialError(Outcome.CONNECT, f"port {pinned.port} at {', '.join(reasons)}")
 
 

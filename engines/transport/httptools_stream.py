@@ -86,7 +86,8 @@ class HttptoolsTransport:
         try:
             connection = await self._open(origin, exchange)
         except DialError as error:
-            return Ending(exchange.clock(), error.outcome, str(error))
+            outcome = Outcome.DROPPED if error.ours else error.outcome
+            return Ending(exchange.clock(), outcome, str(error))
         except EgressDenied as error:
             return Ending(exchange.clock(), Outcome.CONNECT, str(error))
         return await self._carry(connection, origin, exchange, request)

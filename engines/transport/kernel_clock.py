@@ -3,7 +3,9 @@
 Linux stamps each packet with its wall clock (``SO_TIMESTAMPNS``). The wall clock may be stepped but
 runs at the monotonic clock's pace (both are steered together), so one offset holds between two
 steps. It is sampled by reading the wall clock between two readings of the monotonic one: half the
-time between those two is the most by which the offset can be wrong.
+time between those two is the most by which the offset can be wrong. Whether the wall clock was
+stepped is looked at before anything is read: a stamp of its new time, carried by the old offset,
+would be wrong by the whole step.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ STEP = 0.001
 _TIMESPEC = struct.Struct("@ll")
 _TRIES = 5
 _NANO = 1e-9
+_STEP_NS = int(STEP * 1_000_000_000)
 _FEW = 8
 """Stamps that are converted one by one, which is then the cheaper way."""
 
@@ -96,14 +99,18 @@ class KernelClock:
         self._stepped_at = -1
 
     def now(self) -> int:
-        """The monotonic clock in ns, to be given with what is held."""
-        return self._monotonic()
+        """The monotonic clock in ns, to be given with what is held; asked before each reading."""
+        now = self._monotonic()
+        if abs(now - self._wall() - self._offset.value) > _STEP_NS:
+            self._renew(now)
+        return now
 
     def arrived(self, ancillary: Ancillary, floor: float) -> float:
         """When the bytes of one read arrived, never before ``floor`` nor after now.
 
         A stamp from before a step of the wall clock would be off by the whole step; such a read
-        keeps the time at which it was made.
+        keeps the time at which it was made. So does one whose stamp is from before a step
+        was seen: it may be of the old time.
         """
         now = self._monotonic()
         self._look(now)
@@ -124,6 +131,8 @@ class KernelClock:
             return self._one_by_one(raw, read_at, now, floor)
         stamps = np.frombuffer(joined, np.int64).reshape(-1, 2)
         at = stamps[:, 0] * 1_000_000_000 + (stamps[:, 1] + self._offset.value)
+        if at[0] < self._stepped_at:
+            return self._one_by_one(raw, read_at, now, floor)
         late = np.array(read_at, np.int64) - at
         self._lag.record_all((np.maximum(late, 0) * _NANO).tolist())
         at = np.maximum.accumulate(np.minimum(at, now))
@@ -145,12 +154,13 @@ class KernelClock:
         return times
 
     def _one(self, raw: bytes, read_at: int, now: int, floor: float) -> float:
-        if not raw or read_at <= self._stepped_at:
+        at = -1
+        if raw and read_at > self._stepped_at:
+            seconds, nanoseconds = _TIMESPEC.unpack(raw)
+            at = min(seconds * 1_000_000_000 + nanoseconds + self._offset.value, now)
+        if at < self._stepped_at or at < 0:
             self._unstamped += 1
             return max(read_at * _NANO, floor)
-        seconds, nanoseconds = _TIMESPEC.unpack(raw)
-        stamp: int = seconds * 1_000_000_000 + nanoseconds
-        at = min(stamp + self._offset.value, now)
         self._lag.record(max(0, read_at - at) * _NANO)
         return max(at * _NANO, floor)
 
@@ -167,7 +177,7 @@ class KernelClock:
 
     def _renew(self, now: int) -> None:
         fresh = Offset.sampled(self._monotonic, self._wall)
-        if abs(fresh.value - self._offset.value) > STEP / _NANO:
+        if abs(fresh.value - self._offset.value) > _STEP_NS:
             self._steps += 1
             self._stepped_at = now
         self._worst = max(self._worst, fresh.error)

@@ -218,7 +218,10 @@ def count_arm(
     )
 
 
-DROPPED = "The client dropped requests that it was more than 1 s late with. Lower the rate."
+DROPPED = (
+    "The client dropped requests that it was more than 1 s late with, or had no connection for. "
+    "Lower the rate."
+)
 
 
 def _hash(sample: Sample, origin: float) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
+import resource
 import socket
 
 import pytest
@@ -198,6 +200,24 @@ async def test_a_port_where_nobody_listens(ask: Ask) -> None:
     assert "127.0.0.1" in answer.error
     assert answer.sent_at is None
     assert answer.done_at > 0
+
+
+async def test_a_client_without_a_free_descriptor_blames_itself_and_not_the_engine(
+    ask: Ask,
+) -> None:
+    async with RawServer(replying(GOOD)) as server:
+        await ask.client(server.url).prepare()
+        free = os.dup(0)
+        os.close(free)
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (free, hard))
+        try:
+            answer = await ask(server.url)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        assert answer.outcome is Outcome.DROPPED
+        assert "ulimit -n" in answer.error
+        assert server.connections == 0
 
 
 async def test_a_name_that_does_not_exist(ask: Ask) -> None:

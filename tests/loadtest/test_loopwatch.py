@@ -40,3 +40,18 @@ def test_a_client_that_stood_still_for_a_second_of_a_minute_has_a_late_p99() -> 
 
 def test_a_client_that_never_stood_still_has_no_lag() -> None:
     assert watched(seconds=60, stall=0.0).lag.freeze().percentile(100) == pytest.approx(0, abs=1e-5)
+
+
+def test_a_stall_that_lasts_until_the_end_counts_though_no_tick_came_after_it() -> None:
+    async def main() -> LoopWatch:
+        loop, stood = asyncio.get_running_loop(), 0.0
+        watch = LoopWatch(lambda: loop.time() + stood)
+        watch.start()
+        await asyncio.sleep(2.0)
+        stood = 0.5
+        watch.stop()
+        return watch
+
+    lag = virtual_time.run(main()).lag.freeze()
+    assert lag.percentile(100) == pytest.approx(0.5, abs=0.03)
+    assert lag.count == pytest.approx(125, abs=3), "2.5 s of ticks, taken or not"

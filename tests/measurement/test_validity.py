@@ -68,6 +68,16 @@ def test_one_dropped_request_makes_it_invalid() -> None:
     assert reason.startswith("1 request was dropped, more than 1 s late")
 
 
+def test_what_the_clients_machine_had_no_connection_for_makes_it_invalid_and_says_why() -> None:
+    late = failed(Outcome.DROPPED, 998, 99.8, handed_at=None, sent_at=None)
+    lacking = failed(Outcome.DROPPED, 999, 99.9, sent_at=None, error="Too many open files; ulimit")
+    [reason] = checked([*constant(998), late, lacking]).reasons
+    assert reason == (
+        "2 requests were dropped, at least one because the client's machine could make no "
+        "connection for it: Too many open files; ulimit."
+    )
+
+
 @pytest.mark.parametrize(
     ("lag", "target", "valid"),
     [(0.004, None, True), (0.006, None, False), (0.03, 0.8, True), (0.05, 0.8, False)],

@@ -202,6 +202,33 @@ def test_a_read_over_a_step_of_the_wall_clock_keeps_its_own_time_and_the_step_is
     assert clock.arrived(after, 0.0) == pytest.approx(at, abs=1e-6)
 
 
+@pytest.mark.parametrize("step", [-3_600.0, -0.5, 0.5, 3_600.0])
+def test_what_comes_just_after_a_step_of_the_wall_clock_has_its_true_time(step: float) -> None:
+    clocks = Clocks()
+    clock = KernelClock(clocks.read_monotonic, clocks.read_wall)
+    clocks.monotonic += SECOND // 2
+    before = clocks.stamp()
+    clocks.monotonic += SECOND // 1000
+    clocks.ahead += int(step * SECOND)
+    clocks.monotonic += SECOND // 1000
+    after, at = clocks.stamp(), clocks.monotonic / SECOND
+    clocks.monotonic += SECOND // 1000
+
+    clock.now()
+    read = clocks.monotonic / SECOND
+    assert clock.arrived(before, 0.0) == pytest.approx(read, abs=1e-6), "of the time before"
+    assert clock.arrived(after, 0.0) == pytest.approx(at, abs=0.0011), "no later than it was read"
+    assert (clock.lag().steps, clock.lag().unstamped) == (1, 2)
+
+    clocks.monotonic += SECOND // 1000
+    later, at = clocks.stamp(), clocks.monotonic / SECOND
+    clocks.monotonic += SECOND // 1000
+    held = [stamp_of(later)] * 12
+    assert clock.arrived(later, 0.0) == pytest.approx(at, abs=1e-6)
+    assert clock.all_arrived(held, [clock.now()] * 12, 0.0) == pytest.approx([at] * 12, abs=1e-6)
+    assert clock.lag().lag.percentile(100) < 0.01
+
+
 @given(st.lists(st.sampled_from([b"\n", b"\r\n", b"data: x", b"\n\n", b"\r\n\r\n"])))
 def test_reads_end_where_events_end_and_leave_nothing(pieces: list[bytes]) -> None:
     seen = b"".join(pieces)
