@@ -11,7 +11,7 @@ import contextlib
 import resource
 import secrets
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -204,7 +204,7 @@ class _Run:
         self._watch.start()
         with self._newsroom as newsroom:
             async with (
-                _beside(newsroom.each_second(clock, fold, feed, tell)),
+                _beside(newsroom.each_second(clock, fold, feed, tell), self.driver.cancel),
                 _beside(_cancel_on(stop, self.driver)),
             ):
                 await self.driver.run()
@@ -299,9 +299,21 @@ def _target(scenario: Scenario, api_key: str) -> Target:
 
 
 @asynccontextmanager
-async def _beside(work: Any) -> AsyncIterator[None]:
-    """Run something beside the load; a fault in it comes out here, its cancelling does not."""
+async def _beside(
+    work: Coroutine[Any, Any, Any], failed: Callable[[], None] = lambda: None
+) -> AsyncIterator[None]:
+    """Run something beside the load; a fault in it comes out here, its cancelling does not.
+
+    ``failed`` is called as soon as there is a fault: a load of hours whose files can't be written
+    any more is not carried on with.
+    """
+
+    def look(task: asyncio.Future[Any]) -> None:
+        if not task.cancelled() and task.exception() is not None:
+            failed()
+
     task = asyncio.ensure_future(work)
+    task.add_done_callback(look)
     try:
         yield
     finally:
