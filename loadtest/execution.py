@@ -34,6 +34,7 @@ from loadtest.conclusion import CANCELLED, FINISHED, Carried, Conclusion, Seen, 
 from loadtest.driver import Driver, Means
 from loadtest.enforcing import Enforcing, Surroundings
 from loadtest.facts import Facts
+from loadtest.gap_watch import GapWatch
 from loadtest.loopwatch import LoopWatch
 from loadtest.news import News, Newsroom
 from loadtest.outline import Outline
@@ -44,6 +45,7 @@ from loadtest.scenario import Limits, Scenario
 from loadtest.schedule import WHOLE, Slice
 from loadtest.shadowing import shadowing
 from loadtest.version import version
+from measurement.sample import Sample
 from measurement.window import WindowFold
 from schedulers.decision import Decision, DecisionPoint
 from schedulers.signals import Signals
@@ -167,6 +169,7 @@ class _Run:
         self._clock = RunClock(time.monotonic)
         self._fold = WindowFold(slo=scenario.slo)
         self._watch = LoopWatch(time.monotonic)
+        self._gaps = GapWatch(self._clock, self._watch.stalls)
         self._salt = scenario.prompt_salt or secrets.token_hex(8)
         self._schedule = run_facts.make_schedule(scenario, salt=self._salt, part=order.part)
         self._shadowing = shadowing(scenario, recorder, self._fold)
@@ -180,7 +183,7 @@ class _Run:
             client,
             enforcing.door if enforcing else None,
             self._fold,
-            self._newsroom.sample,
+            self._on_sample,
             self._clock,
             timeouts_of(scenario.timeouts),
             Behaviour(self._schedule, scenario.retries, scenario.cancellations),
@@ -212,6 +215,10 @@ class _Run:
             self._wall, self._cpu = time.monotonic() - began, _cpu_seconds() - cpu
             await newsroom.last(clock(), fold, feed, tell)
 
+    def _on_sample(self, sample: Sample) -> None:
+        self._gaps.take(sample)
+        self._newsroom.sample(sample)
+
     def on_signals(self, signals: EngineSignals) -> None:
         """Engine signals go into windows; what came before the start belongs to no window."""
         at = self._clock.since(signals.at)
@@ -225,6 +232,7 @@ class _Run:
             stopped_at=self.driver.closed_at,
             launched=self.driver.offered,
             loop_lag=self._watch.lag.freeze(),
+            doubted_gaps=self._gaps.found,
             cpu_share=self._cpu / self._wall if self._wall else None,
             carried=carried,
             policy=self._enforcing.told() if self._enforcing else {},
