@@ -19,6 +19,7 @@ from loadtest.facts import Facts, schedule_of
 from loadtest.outline import Outline
 from loadtest.scenario import Scenario
 from measurement.columns import First, SampleColumns
+from measurement.doubted_gaps import NO_GAPS, DoubtedGaps
 from measurement.histogram import Histogram
 from measurement.objective_verdict import INVALID
 from measurement.outcome import Outcome
@@ -55,6 +56,7 @@ class Seen:
     launched: int | None = None
     """Requests of a closed loop that its slots began."""
     loop_lag: Histogram | None = None
+    doubted_gaps: DoubtedGaps = NO_GAPS
     cpu_share: float | None = None
     """CPU seconds of the process over elapsed seconds."""
     carried: Carried | None = None
@@ -126,6 +128,7 @@ def conclude(
         ttft_target=_ttft_target(scenario),
         expected=_expected(scenario, facts),
     ).worsened(seen.lost)
+    validity = _of_gaps(validity, scenario, seen.doubted_gaps)
     summary = summarise(
         columns,
         slo=scenario.slo,
@@ -156,6 +159,18 @@ def conclude(
             "failed_attempts": columns.count(lambda block: block.attempts),
         },
     )
+
+
+def _of_gaps(validity: Validity, scenario: Scenario, found: DoubtedGaps) -> Validity:
+    """Where longest gaps are judged, those that may be the client's own make it invalid; else they
+    are told."""
+    said = found.sentence()
+    if said is None:
+        return validity
+    judged = scenario.slo.objectives if scenario.slo is not None else ()
+    if any(objective.metric == "longest_gap_ms" for objective in judged):
+        return validity.worsened([said])
+    return replace(validity, warnings=(*validity.warnings, said))
 
 
 def _due(scenario: Scenario, facts: Facts, seen: Seen) -> int | None:

@@ -11,7 +11,7 @@ import contextlib
 import resource
 import secrets
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +34,7 @@ from loadtest.conclusion import CANCELLED, FINISHED, Carried, Conclusion, Seen, 
 from loadtest.driver import Driver, Means
 from loadtest.enforcing import Enforcing, Surroundings
 from loadtest.facts import Facts
+from loadtest.gap_watch import GapWatch
 from loadtest.loopwatch import LoopWatch
 from loadtest.news import News, Newsroom
 from loadtest.outline import Outline
@@ -44,6 +45,7 @@ from loadtest.scenario import Limits, Scenario
 from loadtest.schedule import WHOLE, Slice
 from loadtest.shadowing import shadowing
 from loadtest.version import version
+from measurement.sample import Sample
 from measurement.window import WindowFold
 from schedulers.decision import Decision, DecisionPoint
 from schedulers.signals import Signals
@@ -167,6 +169,7 @@ class _Run:
         self._clock = RunClock(time.monotonic)
         self._fold = WindowFold(slo=scenario.slo)
         self._watch = LoopWatch(time.monotonic)
+        self._gaps = GapWatch(self._clock, self._watch.stalls)
         self._salt = scenario.prompt_salt or secrets.token_hex(8)
         self._schedule = run_facts.make_schedule(scenario, salt=self._salt, part=order.part)
         self._shadowing = shadowing(scenario, recorder, self._fold)
@@ -180,7 +183,7 @@ class _Run:
             client,
             enforcing.door if enforcing else None,
             self._fold,
-            self._newsroom.sample,
+            self._on_sample,
             self._clock,
             timeouts_of(scenario.timeouts),
             Behaviour(self._schedule, scenario.retries, scenario.cancellations),
@@ -204,13 +207,17 @@ class _Run:
         self._watch.start()
         with self._newsroom as newsroom:
             async with (
-                _beside(newsroom.each_second(clock, fold, feed, tell)),
+                _beside(newsroom.each_second(clock, fold, feed, tell), self.driver.cancel),
                 _beside(_cancel_on(stop, self.driver)),
             ):
                 await self.driver.run()
             self._watch.stop()
             self._wall, self._cpu = time.monotonic() - began, _cpu_seconds() - cpu
             await newsroom.last(clock(), fold, feed, tell)
+
+    def _on_sample(self, sample: Sample) -> None:
+        self._gaps.take(sample)
+        self._newsroom.sample(sample)
 
     def on_signals(self, signals: EngineSignals) -> None:
         """Engine signals go into windows; what came before the start belongs to no window."""
@@ -225,6 +232,7 @@ class _Run:
             stopped_at=self.driver.closed_at,
             launched=self.driver.offered,
             loop_lag=self._watch.lag.freeze(),
+            doubted_gaps=self._gaps.found,
             cpu_share=self._cpu / self._wall if self._wall else None,
             carried=carried,
             policy=self._enforcing.told() if self._enforcing else {},
@@ -299,9 +307,21 @@ def _target(scenario: Scenario, api_key: str) -> Target:
 
 
 @asynccontextmanager
-async def _beside(work: Any) -> AsyncIterator[None]:
-    """Run something beside the load; a fault in it comes out here, its cancelling does not."""
+async def _beside(
+    work: Coroutine[Any, Any, Any], failed: Callable[[], None] = lambda: None
+) -> AsyncIterator[None]:
+    """Run something beside the load; a fault in it comes out here, its cancelling does not.
+
+    ``failed`` is called as soon as there is a fault: a load of hours whose files can't be written
+    any more is not carried on with.
+    """
+
+    def look(task: asyncio.Future[Any]) -> None:
+        if not task.cancelled() and task.exception() is not None:
+            failed()
+
     task = asyncio.ensure_future(work)
+    task.add_done_callback(look)
     try:
         yield
     finally:

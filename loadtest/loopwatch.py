@@ -8,11 +8,16 @@ been, or a client that stood still for a second in a minute would look late once
 from __future__ import annotations
 
 import asyncio
+from array import array
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 
+from measurement.doubted_gaps import Stall
 from measurement.histogram import HistogramBuilder
 
 _TICK = 0.02
+_STALL = 0.005
+"""Seconds of lag from which on a stall is remembered."""
 
 
 class LoopWatch:
@@ -21,6 +26,8 @@ class LoopWatch:
     def __init__(self, clock: Callable[[], float]) -> None:
         self.lag = HistogramBuilder()
         self._clock = clock
+        self._starts = array("d")
+        self._ends = array("d")
         self._due = 0.0
         self._timer: asyncio.TimerHandle | None = None
 
@@ -32,15 +39,35 @@ class LoopWatch:
         """What is overdue by now counts too: a stall may last until the very end."""
         if self._timer is not None:
             self._timer.cancel()
-            self._timer = None
             if self._clock() > self._due:
                 self._count()
+            self._timer = None
 
     def _tick(self) -> None:
         self._count()
         self.start()
 
+    def stalls(self, since: float, until: float) -> list[Stall]:
+        """When the loop stood still within that time, be it that no tick has told of it yet.
+
+        A stall can have begun at any time since the tick before the one that it made late.
+        """
+        self._remember()
+        first, last = bisect_left(self._ends, since), bisect_right(self._starts, until)
+        return list(zip(self._starts[first:last], self._ends[first:last], strict=True))
+
+    def _remember(self) -> None:
+        now, start = self._clock(), self._due - _TICK
+        if self._timer is None or now - self._due <= _STALL:
+            return
+        if self._starts and self._starts[-1] == start:
+            self._ends[-1] = now
+        else:
+            self._starts.append(start)
+            self._ends.append(now)
+
     def _count(self) -> None:
+        self._remember()
         late = max(0.0, self._clock() - self._due)
         while late >= _TICK:
             self.lag.record(late)

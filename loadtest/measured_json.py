@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,6 +10,7 @@ from engines.transport.kernel_clock import ReceiveLag
 from loadtest.conclusion import Carried, Seen
 from loadtest.execution import Measured
 from loadtest.facts import Facts
+from measurement.doubted_gaps import DoubtedGaps
 from measurement.histogram import EMPTY, Histogram
 
 
@@ -21,6 +23,7 @@ def to_json(measured: Measured) -> dict[str, Any]:
         "stopped_at": seen.stopped_at,
         "launched": seen.launched,
         "loop_lag": (seen.loop_lag or EMPTY).to_json(),
+        "doubted_gaps": dataclasses.asdict(seen.doubted_gaps),
         "cpu_share": seen.cpu_share,
         "carried": _carried(seen.carried),
         "policy": dict(seen.policy),
@@ -35,6 +38,7 @@ def from_json(given: Mapping[str, Any]) -> Measured:
         stopped_at=given["stopped_at"],
         launched=given["launched"],
         loop_lag=Histogram.from_json(given["loop_lag"]),
+        doubted_gaps=DoubtedGaps(**given["doubted_gaps"]),
         cpu_share=given["cpu_share"],
         carried=_carried_from(given["carried"]),
         policy=given["policy"],

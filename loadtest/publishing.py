@@ -14,8 +14,12 @@ def write_files(conclusion: Conclusion, out: Path) -> None:
         if cls.filename is not None:
             path = out / cls.filename
             fresh = path.with_name(f".{cls.filename}.new")
-            fresh.write_text(cls().render(conclusion), "utf-8")
-            fresh.replace(path)
+            text = cls().render(conclusion)
+            try:
+                fresh.write_text(text, "utf-8")
+                fresh.replace(path)
+            except OSError as error:  # a full disk names no file
+                raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def render(name: str, conclusion: Conclusion) -> str:

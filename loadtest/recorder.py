@@ -44,6 +44,7 @@ class _Lines:
     """A file that grows by whole lines."""
 
     def __init__(self, path: Path) -> None:
+        self._path = path
         self._file: BinaryIO = path.open("wb", buffering=0)
         self._waiting: list[bytes] = []
         self._bytes = 0
@@ -57,8 +58,11 @@ class _Lines:
     def flush(self) -> None:
         if self._waiting:
             block = memoryview(b"\n".join(self._waiting) + b"\n")
-            while block:  # a disk that is nearly full takes part of it and says so only here
-                block = block[self._file.write(block) :]
+            try:
+                while block:  # a disk that is nearly full takes part of it and says so only here
+                    block = block[self._file.write(block) :]
+            except OSError as error:  # which names no file
+                raise OSError(error.errno, error.strerror, str(self._path)) from error
             self._waiting.clear()
             self._bytes = 0
 

@@ -25,6 +25,11 @@ _REMEDIES = {
 }
 
 
+LEAST_ROOM = 64 * 1024
+"""Bytes that a socket has room for at least: what a stream brings between two readings must fit, or
+its sender waits for us and looks slow."""
+
+
 class DialError(Exception):
     """No connection; ``outcome`` says at which step.
 
@@ -66,12 +71,19 @@ async def _connect_to(address: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     sock = socket.socket(family, socket.SOCK_STREAM)
     try:
+        make_room(sock)
         sock.setblocking(False)  # noqa: FBT003 - the standard library's signature
         await asyncio.get_running_loop().sock_connect(sock, (address, port))
     except BaseException:
         sock.close()
         raise
     return sock
+
+
+def make_room(sock: socket.socket) -> None:
+    """Where the system gives a socket less than ``LEAST_ROOM``, ask for that; else leave it."""
+    if sock.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) < LEAST_ROOM:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, LEAST_ROOM)
 
 
 async def speak(

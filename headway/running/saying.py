@@ -32,6 +32,12 @@ def would_wait(stream: TextIO | None) -> bool:
         return False
 
 
+def tell(text: str, stream: TextIO | None) -> None:
+    """Say what may be missed: nobody who reads is waited for."""
+    if not would_wait(stream):
+        say(text, stream)
+
+
 def hold_descriptors() -> None:
     """Keep 0, 1 and 2 from becoming a socket or a file of the run where they were closed."""
     for number in range(3):

@@ -21,7 +21,7 @@ from engines.probe import probe
 from engines.proxy import Proxy
 from headway.running.arguments import document
 from headway.running.progress import Progress
-from headway.running.saying import hold_descriptors, say
+from headway.running.saying import hold_descriptors, say, tell
 from loadtest import crew_rules, publishing, recorder, sample_store
 from loadtest.conclusion import Conclusion
 from loadtest.crew import execute_crew
@@ -49,6 +49,10 @@ class NoModel(RuntimeError):  # noqa: N818 - reads as what happened
     """The endpoint can't be asked which model it serves."""
 
 
+class NotWritten(RuntimeError):  # noqa: N818 - reads as what happened
+    """A file of the run could not be written to its end."""
+
+
 def run_in_shell(args: argparse.Namespace) -> int:
     """Run, print the report, return the exit code."""
     hold_descriptors()
@@ -58,14 +62,14 @@ def run_in_shell(args: argparse.Namespace) -> int:
         return _refuse("target_not_allowed", error.problems)
     except DocumentError as error:
         return _refuse("bad_configuration", error.problems)
-    except (NoModel, OSError) as error:
+    except (NoModel, NotWritten, OSError) as error:
         return _refuse("infrastructure", [error])
     except KeyboardInterrupt:  # the second Ctrl-C: not even the report is waited for
         return _refuse("cancelled", ["stopped before the report was written"])
     report = publishing.render("json" if args.json else "table", conclusion)
     failure = say(report, sys.stdout)
     if failure is not None and not isinstance(failure, BrokenPipeError):
-        say(f"headway run: the report can't be written: {failure}\n", sys.stderr)
+        tell(f"headway run: the report can't be written: {failure}\n", sys.stderr)
     return conclusion.exit_code
 
 
@@ -79,10 +83,10 @@ async def _run(args: argparse.Namespace) -> Conclusion:
         sample_store.check(args.samples_format)
         out = directory(args.out, force=args.force)
         order = Order(scenario, out, rules, key, samples_format=args.samples_format)
-        with claimed(out):
+        with claimed(out), _written(out):
             conclusion = await _executed(order, args, stop)
     if not args.quiet:
-        say(f"files in {out}\n", sys.stderr)
+        tell(f"files in {out}\n", sys.stderr)
     return conclusion
 
 
@@ -150,6 +154,20 @@ def claimed(out: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
+@contextlib.contextmanager
+def _written(out: Path) -> Iterator[None]:
+    """What keeps the run's files from being written, with what can be done about it."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None or not Path(error.filename).is_relative_to(out):
+            raise
+        raise NotWritten(
+            f"{error.filename} can't be written: {error.strerror}. The run was stopped without a "
+            f"report; make room, and python -m loadtest.recover {out} makes one of what there is"
+        ) from error
+
+
 def _empty(out: Path) -> None:
     """Without the files of an earlier run."""
     for name in _OURS:
@@ -160,5 +178,5 @@ def _empty(out: Path) -> None:
 
 def _refuse(word: str, problems: Any) -> int:
     for problem in problems:
-        say(f"headway run: {printable(str(problem))}\n", sys.stderr)
+        tell(f"headway run: {printable(str(problem))}\n", sys.stderr)
     return EXIT_CODES[word]

@@ -16,6 +16,7 @@ from engines.request import CompletionRequest, Timeouts
 from engines.target import Target
 from engines.transport.aiohttp_stream import AiohttpTransport
 from engines.transport.base import Transport
+from engines.transport.dial import LEAST_ROOM, make_room
 from measurement.outcome import Outcome
 from tests.engines.conftest import QUICK, Ask
 from tests.engines.raw_server import (
@@ -218,6 +219,20 @@ async def test_a_client_without_a_free_descriptor_blames_itself_and_not_the_engi
         assert answer.outcome is Outcome.DROPPED
         assert "ulimit -n" in answer.error
         assert server.connections == 0
+
+
+def test_a_socket_has_room_for_what_comes_between_two_readings() -> None:
+    def room(sock: socket.socket) -> int:
+        return sock.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
+
+    with socket.socket() as tiny, socket.socket() as usual:
+        tiny.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+        before = room(usual)
+        assert room(tiny) < LEAST_ROOM <= before
+        for sock in (tiny, usual):
+            make_room(sock)
+        assert room(tiny) >= LEAST_ROOM
+        assert room(usual) == before, "what grows by itself keeps growing"
 
 
 async def test_a_name_that_does_not_exist(ask: Ask) -> None:

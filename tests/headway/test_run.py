@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import os
@@ -250,13 +251,22 @@ def unwritable(stream: str, wrong: str, url: str, out: Path) -> tuple[int, str]:
     number = {"stdout": 1, "stderr": 2}[stream]
     to = {"full": f"{number}>/dev/full", "closed": f"{number}>&-"}.get(wrong, "")
     reader, writer = os.pipe()
-    os.close(reader)
+    if stream == "stderr":  # full: a line more would wait for ever (a report is waited for)
+        os.set_blocking(writer, False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(writer, b"x" * 4096)
+        os.set_blocking(writer, True)
+    else:
+        os.close(reader)
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     if not to:
         streams[stream] = writer
     shell = ["sh", "-c", f'exec "$@" {to}', "sh", *words]
     ran = subprocess.run(shell, text=True, timeout=60, check=False, **streams)
     os.close(writer)
+    if stream == "stderr":
+        os.close(reader)
     return ran.returncode, (ran.stdout or "") + (ran.stderr or "")
 
 
@@ -270,6 +280,22 @@ def test_what_cant_be_written_to_does_not_end_the_run(
     assert summary["offered"] == summary["scheduled"]
     assert code == summary["exit_code"]
     assert "Traceback" not in said
+
+
+def test_a_run_whose_files_can_not_grow_any_more_stops_and_says_what_to_do(
+    engine: EngineProcess, tmp_path: Path
+) -> None:
+    words = command(
+        "--endpoint", engine.url, "--model", "simulated", "--kind", "simulated",
+        "--max-tokens", "1", "--rate", "40", "--duration", "50s", "--out", str(tmp_path / "out"),
+    )  # fmt: skip
+    limited = ["sh", "-c", 'ulimit -f 32; exec "$@"', "sh", *words]  # 16 KiB each
+    ran = subprocess.run(limited, text=True, capture_output=True, timeout=40, check=False)
+    assert ran.returncode == 30
+    told = ran.stderr.splitlines()[-1]
+    assert "can't be written: File too large" in told
+    assert f"python -m loadtest.recover {tmp_path / 'out'}" in told
+    assert "Traceback" not in ran.stderr
 
 
 def test_a_refusal_that_cant_be_written_keeps_its_exit_code(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from loadtest.loopwatch import LoopWatch
+from measurement.doubted_gaps import Stall
 from simulator import virtual_time
 
 
@@ -55,3 +56,25 @@ def test_a_stall_that_lasts_until_the_end_counts_though_no_tick_came_after_it() 
     lag = virtual_time.run(main()).lag.freeze()
     assert lag.percentile(100) == pytest.approx(0.5, abs=0.03)
     assert lag.count == pytest.approx(125, abs=3), "2.5 s of ticks, taken or not"
+
+
+def test_a_stall_is_remembered_with_its_time_before_and_after_a_tick_has_told_of_it() -> None:
+    async def main() -> tuple[list[Stall], list[Stall], list[Stall], float]:
+        loop, stood = asyncio.get_running_loop(), 0.0
+        watch = LoopWatch(lambda: loop.time() + stood)
+        began = loop.time()
+        watch.start()
+        await asyncio.sleep(1.005)
+        stood = 0.5
+        at_once = watch.stalls(began + 1.1, began + 2.0)
+        await asyncio.sleep(1.0)
+        later = watch.stalls(began + 1.1, began + 2.0)
+        elsewhere = watch.stalls(began + 1.6, began + 9.0)
+        watch.stop()
+        return at_once, later, elsewhere, began
+
+    at_once, later, elsewhere, began = virtual_time.run(main())
+    for [(since, until)] in (at_once, later):
+        assert since - began == pytest.approx(1.0, abs=0.03)
+        assert until - began == pytest.approx(1.51, abs=0.02)
+    assert elsewhere == []

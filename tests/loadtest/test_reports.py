@@ -21,6 +21,7 @@ from loadtest.reports.base import formats
 from loadtest.scenario import Scenario
 from loadtest.schedule import WHOLE
 from measurement.column_builder import columns_of
+from measurement.doubted_gaps import DoubtedGaps
 from measurement.histogram import Histogram
 from measurement.outcome import Outcome, TokenSource
 from measurement.sample import Sample
@@ -37,6 +38,7 @@ def conclusion(
     drop: int = 0,
     early: Outcome | None = None,
     error: str = "",
+    doubted: int = 0,
     **changes: Any,
 ) -> Conclusion:
     """A run in which every request became ``outcome``; the last ``drop`` samples are missing.
@@ -53,7 +55,12 @@ def conclusion(
         for job in jobs[: len(jobs) - drop]
     ]
     samples = [dataclasses.replace(it, error=error) for it in samples]
-    seen = Seen(windows=(), stopped_at=stopped_at, loop_lag=Histogram.of([lag] * 100))
+    seen = Seen(
+        windows=(),
+        stopped_at=stopped_at,
+        loop_lag=Histogram.of([lag] * 100),
+        doubted_gaps=DoubtedGaps(100, doubted, 0.3),
+    )
     return conclude(columns_of(samples), scenario, facts, seen, status)
 
 
@@ -178,6 +185,22 @@ def test_a_request_without_an_outcome_makes_the_run_invalid() -> None:
 
 def test_a_client_that_lagged_makes_the_run_invalid() -> None:
     assert conclusion(lag=0.3).exit_code == 13
+
+
+def test_longest_gaps_that_may_be_the_clients_own_are_told_and_judged_by_nobody() -> None:
+    told = conclusion(doubted=2)
+    assert told.exit_code == 0
+    [warning] = told.validity.warnings
+    assert "2.0 % of the answers may be up to 300 ms too long" in warning
+    assert warning in publishing.render("table", told).replace("\n", " ")
+    assert conclusion(doubted=1).validity.warnings == ()
+
+    slo = copy.deepcopy(document()["slo"])
+    slo["spec"]["objectives"].append({"metric": "longest_gap_ms", "max": 100})
+    judged = conclusion(doubted=2, slo=slo)
+    assert (judged.exit_code, judged.validity.warnings) == (13, ())
+    assert "the client stood still" in judged.verdict.because
+    assert conclusion(doubted=1, slo=slo).exit_code == 0
 
 
 def test_a_cancelled_run_is_judged_over_the_time_that_it_had() -> None:

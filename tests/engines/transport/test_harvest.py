@@ -1,14 +1,15 @@
-"""When sockets are read apart and when together, by a clock that the test moves."""
+"""When sockets are read apart and when together, in turns and by a clock that the test moves."""
 
 from __future__ import annotations
 
-import asyncio
 import socket
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 
-from engines.transport.harvest import Harvest
+from engines.transport.harvest import PAUSE, Harvest
 from engines.transport.kernel_clock import KernelClock
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="epoll is Linux's")
@@ -33,86 +34,104 @@ class Watched:
         self.calls.append("together")
         self.spans.append(now - since)
 
-    async def say(self, times: int = 1) -> str:
-        """Send so many packets, each when the one before was read; how the last one was read."""
-        for _ in range(times):
-            seen = len(self.calls)
-            self.theirs.send(b"x")
-            async with asyncio.timeout(20):
-                while len(self.calls) == seen:  # noqa: ASYNC110 - no event tells of a read
-                    await asyncio.sleep(0.0005)
-        return self.calls[-1]
 
-    def close(self) -> None:
-        self.ours.close()
-        self.theirs.close()
-
-
-class Moved:
-    """A monotonic clock that goes on by 0.1 ms at each reading, and by what the test adds."""
+class Turns:
+    """An event loop that turns when it is told to, and its clock, which a turn costs 0.1 ms."""
 
     def __init__(self) -> None:
         self.ns = 5_000 * MILLI
+        self.late = 0
+        """ns by which a pause is overslept."""
+        self.reader: Callable[[], None] | None = None
+        self.due: tuple[int, Callable[[], None]] | None = None
 
     def __call__(self) -> int:
         self.ns += MILLI // 10
         return self.ns
 
+    def add_reader(self, fd: int, callback: Callable[[], None]) -> None:
+        self.reader = callback
 
-async def test_much_is_read_together_and_little_apart() -> None:
-    clock, stream = Moved(), Watched()
-    harvest = Harvest(KernelClock(clock))
-    harvest.add(stream.ours.fileno(), stream)
-    assert await stream.say(9) == "apart"  # the ninth waking is the eighth close one
-    assert await stream.say(3) == "together"
-    assert max(stream.spans) <= 5 * MILLI
-    await asyncio.sleep(0.2)  # nothing comes for some turns
-    assert await stream.say() == "apart"
-    harvest.remove(stream.ours.fileno())
-    stream.close()
+    def remove_reader(self, fd: int) -> bool:
+        was, self.reader = self.reader, None
+        return was is not None
 
+    def call_later(self, delay: float, callback: Callable[[], None]) -> Turns:
+        self.due = (self.ns + round(delay * 1e9), callback)
+        return self
 
-async def test_wakings_far_between_stay_apart() -> None:
-    clock, stream = Moved(), Watched()
-    harvest = Harvest(KernelClock(clock))
-    harvest.add(stream.ours.fileno(), stream)
-    for _ in range(12):
-        clock.ns += 2 * MILLI
-        assert await stream.say() == "apart"
-    harvest.remove(stream.ours.fileno())
-    stream.close()
+    def cancel(self) -> None:
+        self.due = None
 
-
-async def test_a_late_turn_reads_apart_and_one_after_many_late_ones_does_not() -> None:
-    clock, stream = Moved(), Watched()
-    harvest = Harvest(KernelClock(clock))
-    harvest.add(stream.ours.fileno(), stream)
-    await stream.say(12)
-    found = []
-    for _ in range(12):
-        stream.theirs.send(b"x")
-        seen = len(stream.calls)
-        async with asyncio.timeout(20):
-            while len(stream.calls) == seen:  # each turn is late, by this clock
-                clock.ns += 10 * MILLI
-                await asyncio.sleep(0.0005)
-        found.append(stream.calls[-1])
-    assert found[0] == "apart"
-    assert found[-1] == "together"
-    harvest.remove(stream.ours.fileno())
-    stream.close()
+    def turn(self, *, ready: bool) -> None:
+        """Whatever is next: something to read, else the end of the pause."""
+        if self.reader is not None:
+            if ready:
+                self.reader()
+            return
+        assert self.due is not None
+        at, callback = self.due
+        self.due = None
+        self.ns = max(self.ns, at) + self.late
+        callback()
 
 
-async def test_a_socket_that_was_removed_is_not_read() -> None:
-    stream, other = Watched(), Watched()
-    harvest = Harvest(KernelClock())
-    for one in (stream, other):
-        harvest.add(one.ours.fileno(), one)
-    harvest.remove(stream.ours.fileno())
-    harvest.remove(stream.ours.fileno())
-    stream.theirs.send(b"x")
-    await other.say()
-    assert stream.calls == []
-    harvest.remove(other.ours.fileno())
-    stream.close()
-    other.close()
+class Scene:
+    """One stream, read by one harvest."""
+
+    def __init__(self) -> None:
+        self.turns, self.stream = Turns(), Watched()
+        self.harvest = Harvest(KernelClock(self.turns, lambda: self.turns.ns), self.turns)
+        self.harvest.add(self.stream.ours.fileno(), self.stream)
+
+    def say(self, times: int = 1) -> str:
+        """Send so many packets, each when the one before was read; how the last one was read."""
+        for _ in range(times):
+            seen = len(self.stream.calls)
+            self.stream.theirs.send(b"x")
+            while len(self.stream.calls) == seen:
+                self.turns.turn(ready=True)
+        return self.stream.calls[-1]
+
+
+@contextmanager
+def scene() -> Iterator[Scene]:
+    found = Scene()
+    with found.stream.ours, found.stream.theirs:
+        yield found
+        found.harvest.remove(found.stream.ours.fileno())
+
+
+def test_much_is_read_together_and_little_apart() -> None:
+    with scene() as it:
+        assert it.say(9) == "apart"  # the ninth waking is the eighth close one
+        assert it.say(3) == "together"
+        assert max(it.stream.spans) == pytest.approx(PAUSE * 1e9, abs=MILLI)
+        for _ in range(10):  # nothing comes for some turns
+            it.turns.turn(ready=False)
+        assert it.say() == "apart"
+
+
+def test_wakings_far_between_stay_apart() -> None:
+    with scene() as it:
+        for _ in range(12):
+            it.turns.ns += 2 * MILLI
+            assert it.say() == "apart"
+
+
+def test_a_late_turn_reads_apart_and_one_after_many_late_ones_does_not() -> None:
+    with scene() as it:
+        it.say(12)
+        it.turns.late = 10 * MILLI
+        assert [it.say() for _ in range(12)] == ["apart"] * 3 + ["together"] * 9
+
+
+def test_a_socket_that_was_removed_is_not_read() -> None:
+    other = Watched()
+    with scene() as it, other.ours, other.theirs:
+        it.harvest.add(other.ours.fileno(), other)
+        for _ in range(2):
+            it.harvest.remove(other.ours.fileno())
+        other.theirs.send(b"x")
+        it.say()
+        assert other.calls == []
