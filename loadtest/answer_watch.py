@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from loadtest.runclock import RunClock
-from measurement.doubted import NOTHING, Doubted, Stall, first_error, gap_error
+from measurement.doubted import NOTHING, TURN, Doubted, Stall, first_error, gap_error
 from measurement.sample import Sample
 
 
@@ -36,12 +36,15 @@ class AnswerWatch:
         if not sample.outcome.success or first is None or last is None:
             return
         at = first + self._clock.origin
-        stalls = self._stalls(at, last + self._clock.origin)
-        error = first_error(at, stalls) if self._may_be_late(sample) else 0.0
+        stalls = self._stalls(at - TURN, last + self._clock.origin)
+        error = self._first_error(at, sample, stalls) if stalls else 0.0
         self.firsts += Doubted(1, 1, error) if error > self._most else Doubted(1)
         if sample.gaps:
             error = gap_error(at, sample.gaps, stalls) if stalls else 0.0
             self.gaps += Doubted(1, int(error > 0.0), error)
 
-    def _may_be_late(self, sample: Sample) -> bool:
-        return not self._stamped or (bool(sample.gaps) and sample.gaps[0] == 0.0)
+    def _first_error(self, at: float, sample: Sample, stalls: Sequence[Stall]) -> float:
+        if not self._stamped:
+            return first_error(at, stalls, within=TURN)
+        joined = bool(sample.gaps) and sample.gaps[0] == 0.0
+        return first_error(at, stalls) if joined else 0.0

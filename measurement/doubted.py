@@ -24,6 +24,8 @@ FEWEST = 4
 5 % of the 72 of a P95, 10 % of the 36 of a P90."""
 SOONER = 0.02
 """Seconds by which a stall may have begun before it was due to be noticed."""
+TURN = 0.02
+"""Seconds after a stall within which what came meanwhile is read; longer is a stall of its own."""
 
 Stall = tuple[float, float]
 """From when the client is known to have stood still until when, on the clock of the tokens."""
@@ -79,10 +81,12 @@ def gap_error(first_token_at: float, gaps: Sequence[float], stalls: Sequence[Sta
     return error if error > max(FLOOR, SHARE * float(own[longest])) else 0.0
 
 
-def first_error(first_token_at: float, stalls: Sequence[Stall]) -> float:
-    """Seconds by which a first token may be late that was read, or joined with others, at a time at
-    which the client stood still; it may have come as soon as that began."""
-    return max(
-        (first_token_at - since for since, until in stalls if since <= first_token_at <= until),
-        default=0.0,
-    )
+def first_error(first_token_at: float, stalls: Sequence[Stall], *, within: float = 0.0) -> float:
+    """Seconds by which a first token may be late whose time lies in a stall, or ``within`` so many
+    seconds of its end; it may have come as soon as that began."""
+    errors = [
+        first_token_at - since
+        for since, until in stalls
+        if since <= first_token_at <= until + within
+    ]
+    return max(errors, default=0.0)

@@ -39,6 +39,7 @@ def test_a_stream_that_stood_still_as_a_whole_has_nothing_clean_to_show() -> Non
 def test_a_first_token_that_was_read_as_the_client_stood_still_came_while_it_did() -> None:
     assert first_error(1.5, [(0.2, 0.4), STALL]) == pytest.approx(0.3)
     assert first_error(1.7, [STALL]) == first_error(1.5, []) == 0.0
+    assert first_error(1.61, [STALL], within=0.02) == pytest.approx(0.41), "read in the next turn"
 
 
 def test_one_percent_of_the_answers_may_be_doubted_and_three_of_a_few() -> None:
