@@ -50,6 +50,10 @@ seen = Seen(read_of_windows(out, Outline.of), stopped_at=scenario.duration_s)
 with in_columns(read_samples(out), out) as columns:
     publishing.write_files(conclude(columns, scenario, known, seen, FINISHED), out)
 """
+PARQUET = """
+from loadtest import sample_store
+sample_store.settle(out, "both")
+"""
 GATE = """
 from pathlib import Path
 from loadtest.column_files import in_columns
@@ -128,7 +132,7 @@ def measure(given: argparse.Namespace, requests: int, out: Path) -> None:
     commands = {
         "recover": ["-m", "loadtest.recover", str(out)],
         "conclude": ["-c", CONCLUDE.format(out=str(out))],
-        "as Parquet": ["-m", "loadtest.sample_store", str(out)],
+        "and keep as Parquet": ["-c", CONCLUDE.format(out=str(out)) + PARQUET],
         "thresholds of a gate": ["-c", GATE.format(out=str(out))],
         "compare with itself": ["-m", "headway", "compare", str(out), str(out)],
     }

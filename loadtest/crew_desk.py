@@ -21,6 +21,8 @@ from measurement.validity import Validity
 from measurement.verdict import Verdict
 from measurement.window import Window
 
+GAUGES = ("in_flight", "waiting", "limit")
+"""What stands at one moment, summed over those who are heard."""
 _BLOCK = 1 << 24
 """Bytes of one worker's samples that are copied at a time."""
 
@@ -65,8 +67,14 @@ class Desk:
         for member in members:
             if member.listening.done():
                 self._merge.ended(member.part.number)
+            if member.lost:  # its errors were; what it had in flight is not there any more
+                totals = self._totals[member.part.number]
+                for gauge in GAUGES:
+                    totals.pop(gauge, None)
         doubts = tuple(doubt for member in members for doubt in member.doubts())
         self._rows = [row_of(member) for member in members]
+        if members[0].lost and self._signals_missing is not None:
+            self._signals_missing = True  # the one that asked for them is gone
         windows = self._merge.changed()
         if windows or doubts != self._doubts:
             self._doubts = doubts
@@ -83,7 +91,7 @@ class Desk:
         verdict, totals = self._sums.now(last=last)
         if self._doubts:
             verdict = self._doubted(verdict)
-        gauges = {name: self._sum(name) for name in ("in_flight", "waiting", "limit")}
+        gauges = {name: self._sum(name) for name in GAUGES}
         totals = {**totals, **gauges, "first_errors": self._first_errors()}
         totals["by_worker"] = self._rows
         self._observer.news(

@@ -12,11 +12,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from documents.problem import DocumentError
 from loadtest.arrivals.base import ArrivalProcess, ClosedLoop, Instants, OpenLoop
+from loadtest.seeds import Seeded, seeded
 from loadtest.workloads.base import DEFAULT_TENANT, Shape, Workload, sent_alone
 
 BLOCK = 1024
@@ -90,6 +92,7 @@ class Schedule:
         self._seed = seed
         self._salt = int.from_bytes(hashlib.sha256(salt.encode()).digest()[:8])
         self._block: tuple[int, list[Shape]] = (-1, [])
+        self._seeds: tuple[int, list[Seeded]] = (-1, [])
 
     @cached_property
     def instants(self) -> Instants:
@@ -117,9 +120,10 @@ class Schedule:
     def jobs(self) -> Iterator[Job]:
         """This slice's requests of an open loop, in order of their instants."""
         mine = self.instants[self.part.number :: self.part.of]
-        for turn, instant in enumerate(mine.tolist()):
-            index = self.index(turn)
-            yield Job(index, instant, self.shape(index))
+        for first in range(0, len(mine), BLOCK):  # a million floats would take 32 MB at once
+            for turn, instant in enumerate(mine[first : first + BLOCK].tolist(), first):
+                index = self.index(turn)
+                yield Job(index, instant, self.shape(index))
 
     def index(self, turn: int) -> int:
         """The index in the whole schedule of this slice's ``turn``-th request."""
@@ -134,7 +138,7 @@ class Schedule:
 
     def prompt(self, job: Job) -> str:
         """The words of one request, fixed by seed, salt and index."""
-        return self.workload.prompt(job.shape, self._rng(_Stream.PROMPTS, self._salt, job.index))
+        return self.workload.prompt(job.shape, self._prompt_rng(job.index))
 
     def session_rng(self, number: int) -> np.random.Generator:
         """The randomness of one session."""
@@ -165,6 +169,15 @@ class Schedule:
         picks = self._rng(_Stream.TENANTS, block).choice(len(names), size=BLOCK, p=shares)
         columns = zip(prompts.tolist(), outputs.tolist(), picks.tolist(), strict=True)
         return [Shape(prompt, output, names[pick]) for prompt, output, pick in columns]
+
+    def _prompt_rng(self, index: int) -> np.random.Generator:
+        """What ``_rng`` gives for a request's words, seeded by the block."""
+        block, place = divmod(index, BLOCK)
+        if self._seeds[0] != block:
+            numbers = range(block * BLOCK, (block + 1) * BLOCK)
+            self._seeds = (block, seeded(self._seed, (int(_Stream.PROMPTS), self._salt), numbers))
+        seed: Any = self._seeds[1][place]  # NumPy's own types know no seed but its own
+        return np.random.Generator(np.random.PCG64(seed))
 
     def _rng(self, stream: _Stream, *key: int) -> np.random.Generator:
         return np.random.default_rng(

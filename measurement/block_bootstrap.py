@@ -93,8 +93,9 @@ def _percentiles(
     found = np.empty((resamples, len(percents)))
     for at in range(resamples):
         starts = rng.integers(0, n, count)
-        chosen = values[(starts[:, None] + offsets).ravel()[:n] % n]
-        found[at] = np.partition(chosen, places)[places]
+        chosen = values.take((starts[:, None] + offsets).ravel()[:n], mode="wrap")
+        chosen.partition(places)
+        found[at] = chosen[places]
     return found
 
 

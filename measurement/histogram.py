@@ -172,11 +172,15 @@ class HistogramBuilder:
             self._put()
 
     def _put(self) -> None:
-        """What waits, into its buckets."""
+        """What waits, into its buckets. Sums of weights are exact up to 2⁵³."""
         counts, values, weights = self._counts, self._values, self._weights
-        few = len(values) < _FEW
-        buckets = map(bucket_of, values) if few else buckets_of(values).tolist()
-        for bucket, weight in zip(buckets, weights, strict=True):
+        if len(values) < _FEW:
+            pairs = zip(map(bucket_of, values), weights, strict=True)
+        else:
+            found, places = np.unique(buckets_of(values), return_inverse=True)
+            sums = np.bincount(places, weights)
+            pairs = zip(found.tolist(), map(int, sums.tolist()), strict=True)
+        for bucket, weight in pairs:
             counts[bucket] = counts.get(bucket, 0) + weight
         values.clear()
         weights.clear()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -146,11 +147,12 @@ class WindowFold:
 
     def all_tokens(self, ats: Sequence[float], counts: Sequence[int]) -> None:
         """``tokens`` of each, in order of time; those of one window together."""
-        if ats[0] // self.width == ats[-1] // self.width:
-            self.tokens(ats[0], sum(counts))
-            return
-        for at, n in zip(ats, counts, strict=True):
-            self.tokens(at, n)
+        width, start = self.width, 0
+        while start < len(ats):
+            same = ats[start] // width
+            end = bisect_right(ats, same, start, key=lambda at: at // width)
+            self.tokens(ats[start], sum(counts[start:end]))
+            start = end
 
     def in_flight(self, at: float, n: int) -> None:
         """From ``at`` on, ``n`` requests are in flight."""

@@ -47,16 +47,36 @@ def verdict(experiment: Experiment) -> dict[str, str]:
     seeds = ngettext("over %(n)d seed", "over %(n)d seeds", experiment.seeds) % {
         "n": experiment.seeds
     }
-    reduced = _(" Reduced runs: a look, not the documentation's figures.")
-    detail = repeat_of(experiment).get("said", "") + (reduced if experiment.reduced else "")
+    reduced = _("Reduced runs: a look, not the documentation's figures.")
+    parts = (
+        _contradicts(found),
+        repeat_of(experiment).get("said", ""),
+        reduced if experiment.reduced else "",
+    )
+    detail = " ".join(part for part in parts if part)
     if found.holds:
         because = _("Every sentence is supported by the numbers of this play, %(seeds)s.")
         word, outcome = _("Supported"), "pass"
     else:
         because = _("Not every sentence is supported by the numbers of this play, %(seeds)s.")
         word, outcome = _("Not supported"), "fail"
-    said = {"outcome": outcome, "word": word, "state": _("final"), "detail": detail.strip()}
+    said = {"outcome": outcome, "word": word, "state": _("final"), "detail": detail}
     return said | {"because": because % {"seeds": seeds}}
+
+
+def _contradicts(found: ExperimentResult) -> str:
+    """How often the configuration that was played contradicts itself."""
+    # A list has results without their documents; what is said there needs none.
+    document = {} if "document" in found.get_deferred_fields() else found.document
+    bad = sum(one["bad"] for one in document.get("remarks", []))
+    if not bad:
+        return ""
+    said = ngettext(
+        "The configuration contradicts itself once.",
+        "The configuration contradicts itself %(n)d times.",
+        bad,
+    )
+    return said % {"n": bad}
 
 
 def progress(experiment: Experiment) -> dict[str, Any]:

@@ -42,6 +42,7 @@ class Connection(asyncio.Protocol):
         """Turns the stamps of what was held into times."""
         self._seen: Held | None = None
         self._may_hold = False
+        self._fault = ""
         self._parser = httptools.HttpResponseParser(self)
         self._exchange: Exchange | None = None
         self._answered = False
@@ -134,13 +135,14 @@ class Connection(asyncio.Protocol):
             return
         self.held = Held()
         times, parts = self.times_of(held), self._parts
-        ats: list[float] = []
-        fault, at = "", 0.0
-        for data, at in zip(held.data, times, strict=True):
-            fault = self._parse(data)
-            ats += [at] * (len(parts) - len(ats))
-            if fault or self._complete:
-                break
+        ats, at, fault = times, times[-1], ""
+        reached = self._parse_all(held.data)
+        if self._fault or reached != list(range(1, len(times) + 1)):
+            # Not one piece a read, or one of them has ended it all.
+            fault, self._fault = self._fault, ""
+            at = times[len(reached) - 1]
+            steps = zip(times, [0, *reached], reached, strict=False)
+            ats = [when for when, before, after in steps for _ in range(before, after)]
         try:
             if parts and exchange.patient is not None:
                 exchange.patient.on_bodies(ats, parts)
@@ -176,14 +178,27 @@ class Connection(asyncio.Protocol):
             return
         self._conclude(exchange, at, fault)
 
+    def _parse_all(self, held: Sequence[bytes]) -> list[int]:
+        """How many pieces of the body there were behind each read; short where one ended it all."""
+        feed, parts = self._parser.feed_data, self._parts
+        reached: list[int] = []
+        try:
+            for data in held:
+                feed(data)
+                reached.append(len(parts))
+                if self._complete:
+                    break
+        except (httptools.HttpParserUpgrade, httptools.HttpParserError) as error:
+            self._fault = _fault_of(error)
+            reached.append(len(parts))
+        return reached
+
     def _parse(self, data: bytes) -> str:
         """What is wrong with it; "" where nothing is."""
         try:
             self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade:
-            return "the server wants to switch protocols"
-        except httptools.HttpParserError as error:
-            return f"no HTTP/1.1 answer: {error.__context__ or error}"
+        except (httptools.HttpParserUpgrade, httptools.HttpParserError) as error:
+            return _fault_of(error)
         return ""
 
     def _conclude(self, exchange: Exchange, at: float, fault: str) -> None:
@@ -278,6 +293,12 @@ class Connection(asyncio.Protocol):
 
 def _as_they_are(held: Held) -> Sequence[float]:
     return held.stamps
+
+
+def _fault_of(error: Exception) -> str:
+    if isinstance(error, httptools.HttpParserUpgrade):
+        return "the server wants to switch protocols"
+    return f"no HTTP/1.1 answer: {error.__context__ or error}"
 
 
 def _because(exc: Exception | None) -> str:

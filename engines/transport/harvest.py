@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import select
+from collections.abc import Callable
 from typing import Protocol
 
 from engines.transport.kernel_clock import KernelClock
@@ -41,19 +42,40 @@ class Stream(Protocol):
         """Read what has come since, in one go where that will do; times in ns."""
 
 
-class Harvest:
-    """Reads the sockets of one transport."""
+class Turns(Protocol):
+    """Who says when: the event loop."""
 
-    def __init__(self, clock: KernelClock) -> None:
+    def add_reader(self, fd: int, callback: Callable[[], None]) -> None: ...
+
+    def remove_reader(self, fd: int) -> bool: ...
+
+    def call_later(self, delay: float, callback: Callable[[], None]) -> Timer: ...
+
+
+class Timer(Protocol):
+    """A call that is still to come."""
+
+    def cancel(self) -> None: ...
+
+
+class Harvest:
+    """Reads the sockets of one transport; ``turns`` is the running event loop if not given."""
+
+    def __init__(self, clock: KernelClock, turns: Turns | None = None) -> None:
         self._clock = clock
+        self._given = turns
         self._epoll = select.epoll()
         self._streams: dict[int, Stream] = {}
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: Timer | None = None
         self._waits = False
         self._last = 0
         self._close = 0
         self._empty = 0
         self._behind = 0
+
+    @property
+    def _turns(self) -> Turns:
+        return self._given or asyncio.get_running_loop()
 
     def add(self, fileno: int, stream: Stream) -> None:
         """Read it from now on."""
@@ -73,7 +95,7 @@ class Harvest:
     def _wait(self) -> None:
         if not self._waits:
             self._waits = True
-            asyncio.get_running_loop().add_reader(self._epoll.fileno(), self._wake)
+            self._turns.add_reader(self._epoll.fileno(), self._wake)
 
     def _stop(self) -> None:
         if self._timer is not None:
@@ -81,7 +103,7 @@ class Harvest:
             self._timer = None
         if self._waits:
             self._waits = False
-            asyncio.get_running_loop().remove_reader(self._epoll.fileno())
+            self._turns.remove_reader(self._epoll.fileno())
 
     def _wake(self) -> None:
         """Something came; after many close wakings, the next ones are paused."""
@@ -91,7 +113,7 @@ class Harvest:
         if self._close >= _HURRIED and self._streams:
             self._stop()
             self._close = self._empty = 0
-            self._timer = asyncio.get_running_loop().call_later(PAUSE, self._again)
+            self._timer = self._turns.call_later(PAUSE, self._again)
 
     def _again(self) -> None:
         """The pause is over."""
@@ -103,7 +125,7 @@ class Harvest:
         if not self._streams:
             return
         if self._empty < _HURRIED:
-            self._timer = asyncio.get_running_loop().call_later(PAUSE, self._again)
+            self._timer = self._turns.call_later(PAUSE, self._again)
         else:
             self._wait()
 

@@ -23,7 +23,10 @@ class Held:
         """When each was read, in ns, where the stamp is the kernel's."""
 
 
-_ENDS = (b"}\n\n\r\n", b"}\r\n\r\n\r\n")
+TOKEN_END = b"}\n\n\r\n"
+"""How a read ends that brings a token: with an object, its event and the chunk around that."""
+ERROR = b"error"
+_ENDS = (TOKEN_END, b"}\r\n\r\n\r\n")
 
 
 def may_wait(data: bytes) -> bool:
@@ -33,4 +36,4 @@ def may_wait(data: bytes) -> bool:
     over, and its last event is not [DONE]. An error frame says so in some word. What is broken
     otherwise, or goes on behind its end, is found when what was held is parsed.
     """
-    return data.endswith(_ENDS) and b"error" not in data and len(data) <= LONGEST_HELD
+    return data.endswith(_ENDS) and ERROR not in data and len(data) <= LONGEST_HELD

@@ -15,7 +15,7 @@ from loadtest.column_files import in_columns
 from loadtest.recorder import SCENARIO, SUMMARY, read_samples
 from loadtest.same_stimulus import Finished, check
 from measurement.block_bootstrap import ratio_interval
-from measurement.column_block import Floats
+from measurement.columns import SampleColumns
 from measurement.latencies import OF_SUCCESSES, WITH_INTERVALS, only_successes
 from measurement.quantiles import Interval
 from measurement.side_by_side import Group, Row, SideBySide, Value, side_by_side
@@ -72,20 +72,19 @@ def _ratios(
 ) -> Iterator[tuple[str, Interval]]:
     """B's percentiles over A's, by a block bootstrap of the samples; none without samples."""
     rng = np.random.default_rng(seed)
-    kept = [_steady(path, run) for path, run in (a, b)]
-    for metric in WITH_INTERVALS:
-        values = [found[metric] for found in kept]
-        for percent in PERCENTS if all(map(len, values)) else ():
-            name = f"{metric.removesuffix('_ms').upper()} P{percent}"
-            yield name, ratio_interval(values[0], values[1], percent, rng)
+    with in_columns(read_samples(a[0])) as first, in_columns(read_samples(b[0])) as second:
+        kept = _steady(first, a[1]), _steady(second, b[1])
+        for metric in WITH_INTERVALS:  # one after the other: a column of each run is held
+            of = only_successes(OF_SUCCESSES[metric])
+            values = [columns.known(of) for columns in kept]
+            for percent in PERCENTS if all(map(len, values)) else ():
+                name = f"{metric.removesuffix('_ms').upper()} P{percent}"
+                yield name, ratio_interval(values[0], values[1], percent, rng)
 
 
-def _steady(path: Path, run: Finished) -> dict[str, Floats]:
-    """Each latency of the successes from the cut on, in seconds."""
-    cut = (run.summary.get("cut") or {}).get("warm_up_s", 0.0)
-    with in_columns(read_samples(path)) as columns:
-        kept = columns.since(cut)
-        return {name: kept.known(only_successes(OF_SUCCESSES[name])) for name in WITH_INTERVALS}
+def _steady(columns: SampleColumns, run: Finished) -> SampleColumns:
+    """What its report is about: warm-up is cut."""
+    return columns.since((run.summary.get("cut") or {}).get("warm_up_s", 0.0))
 
 
 def _groups(title: str, groups: tuple[Group, ...]) -> list[str]:

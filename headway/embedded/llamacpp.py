@@ -51,6 +51,10 @@ def serve(*, port: int, folder: Path) -> None:
 
     At nice 10, so that it does not starve a client that measures it beside it.
     """
+    # Its threads meet after each of a token's operations. By default they spin until all have
+    # come, and on a machine with other work the ones that spin keep the last one from its core:
+    # six tokens took 11 to 30 s at load 8 on two cores, and take 1 to 3 where they sleep.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     try:
         import xllamacpp
     except ImportError:

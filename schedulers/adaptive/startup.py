@@ -40,10 +40,24 @@ def taken_back(limit: float, pace: Pace, elasticity: float) -> float:
     return limit * max(1.0 / DOUBLE, min(1.0, pace.room(elasticity)))
 
 
-def shown(initial: int, pace: Pace, elasticity: float) -> float:
-    """Twice the load that the pace is known at, and not beyond where growth no longer pays."""
+def alone(waits: float, elapsed: float) -> bool:
+    """Whether first tokens came one by one: their times, summed, over the time that they came in.
+
+    By Little's law that is how many waited for their first token on average; less than one, and
+    they hardly waited for one another's prompts.
+    """
+    return waits < elapsed
+
+
+def shown(initial: int, pace: Pace, elasticity: float, *, one_by_one: bool) -> float:
+    """Twice the load that the pace is known at, and not beyond where growth no longer pays.
+
+    Until answers have shown it, ``initial`` stands for that load where first tokens come one by
+    one. In a burst it stays: a pace that is first measured there is too high, and growth would seem
+    to pay for ever.
+    """
     known = max(float(initial), pace.shown)
-    if pace.shown == 0.0:
+    if pace.shown == 0.0 and not one_by_one:
         return known
     if pace.now_peak == 0:
         return known * DOUBLE

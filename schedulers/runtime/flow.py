@@ -106,6 +106,9 @@ class Flow:
         if law.fifo_within_tenant:
             head = self.head
             return head if law.hopeless(head, now) else None
+        if self._dated is None and len(self._ones) == 1:
+            head = self.head
+            return head if law.hopeless_from(head) <= now and law.hopeless(head, now) else None
         late, dated = self._late, self._dated
         known = dated is not None and law is self._law and not (late or self._undated)
         if known and not (dated and dated[0][0] <= now):
@@ -121,7 +124,7 @@ class Flow:
 
     def first(self, law: OrderingLaw[Any], state: Any, now: float) -> tuple[Rank, Waiting]:
         """The lowest rank, and whose it is: of equals the first by arrival."""
-        if law.fifo_within_tenant:
+        if law.fifo_within_tenant or (self._ranked is None and len(self._ones) == 1):
             head = self.head
             return law.rank(state, head, now), head
         lead, known = self._lead, state is self._state and law is self._law

@@ -120,11 +120,11 @@ async def test_a_lost_worker_leaves_a_partial_result_that_says_so(tmp_path: Path
         await leader.start(scenario(server.port, duration_s=3), 2)
         await leader.until("windows")
         os.kill(leader.children()[0], signal.SIGKILL)
-        killed, told = time.monotonic(), leader.messages[-1]["verdict"]
-        while told["outcome"] != "invalid":
-            told = (await leader.until("windows"))["verdict"]
-        assert time.monotonic() - killed < 1.0, "told as it happens, not at the end"
-        assert "Worker 1 of 2 was killed by signal 9" in told["because"]
+        told = leader.messages[-1]
+        while told["verdict"]["outcome"] != "invalid":
+            told = await leader.until("windows")
+        assert told["at"] < 2.5, "told as it happens, not at the end"
+        assert "Worker 1 of 2 was killed by signal 9" in told["verdict"]["because"]
         summary = (await leader.until("finished"))["summary"]
         async with asyncio.timeout(20):
             assert await leader.process.wait() == 0

@@ -129,8 +129,8 @@ def test_a_client_that_throttles_itself_sheds_without_sending() -> None:
     assert ran.reasons("retry").count("throttled") == ran.outcomes["shed"]
 
 
-def test_a_law_that_reads_the_engine_holds_all_while_its_reading_is_stale() -> None:
-    """Three polls after the last reading, and never before the first."""
+def test_a_law_that_reads_the_engine_takes_one_at_a_time_while_its_reading_is_stale() -> None:
+    """Three polls after the last reading, and before the first."""
 
     def until(last: float) -> Ran:
         def read() -> Signals:
@@ -138,14 +138,18 @@ def test_a_law_that_reads_the_engine_holds_all_while_its_reading_is_stale() -> N
             return Signals(read_at=min(math.floor(now), last), running=0, waiting=0, kv_used=0.1)
 
         laws = policy(admission={"law": "saturation", "queue_depth": 50})
-        return run(FakeEngine(), policy=laws, signals=read, process="constant", rate=2.0, drain=1.0)
+        slow = FakeEngine(lambda _: (3.0, 0.01, Outcome.OK))
+        return run(slow, policy=laws, signals=read, process="constant", rate=2.0, drain=1.0)
 
-    assert until(math.inf).outcomes == {"ok": 20}
-    ran = until(2.0)
-    reconcile(ran)
-    sent = [sample.sent_at for sample in ran.samples if sample.sent_at is not None]
-    assert max(sent) == pytest.approx(5.0)
-    assert until(-math.inf).outcomes == {"unfinished": 20}
+    seen, lost, never = until(math.inf), until(2.0), until(-math.inf)
+    for ran in (seen, lost, never):
+        reconcile(ran)
+    assert set(seen.reasons("admission")) == {"admitted"}
+    assert seen.engine.most_open > 5
+    fresh = [at for at in lost.engine.sent if at <= 5.0]
+    assert (len(fresh), set(lost.reasons("admission"))) == (11, {"admitted", "stale_signals"})
+    assert len(lost.engine.sent) <= 12, "the last of those ends at 8"
+    assert (never.engine.most_open, set(never.reasons("admission"))) == (1, {"stale_signals"})
 
 
 def test_whoever_waits_in_the_queue_is_given_up_at_the_end_and_leaves_nothing() -> None:

@@ -120,3 +120,13 @@ def test_slots_of_a_closed_loop_are_shared_out_and_indices_never_meet(
 def test_a_slice_that_does_not_exist_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="does not exist"):
         Slice.parse(text)
+
+
+def test_a_seed_means_what_it_meant_before_seeds_were_made_by_the_block() -> None:
+    made = schedule(seed=5, salt="s", prompt_tokens_mean=6, prompt_tokens_sigma=0.0)
+    prompts = [made.prompt(Job(index, 0.0, made.shape(index))) for index in (0, 3, 2 * BLOCK + 7)]
+    assert prompts == [
+        "across gather fire come age both",
+        "cover bring friend desert away fill",
+        "good corner finish day along enter",
+    ]

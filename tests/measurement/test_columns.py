@@ -13,10 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from measurement import columns as columns_module
 from measurement import pooled_gaps as pooling
 from measurement.column_block import Block
-from measurement.column_builder import ROWS, ColumnsBuilder, columns_of
+from measurement.column_builder import ColumnsBuilder, columns_of
 from measurement.columns import SampleColumns
 from measurement.judgements import Judgements
 from measurement.judging import judge_block, value_of
@@ -59,6 +58,7 @@ NAMES = (
 )  # fmt: skip
 
 
+@settings(max_examples=30)
 @given(sample_lists())
 def test_a_block_has_of_each_what_the_sample_has_itself(samples: list[Sample]) -> None:
     block = whole(columns_of(samples))
@@ -68,6 +68,7 @@ def test_a_block_has_of_each_what_the_sample_has_itself(samples: list[Sample]) -
     assert block.success.tolist() == [sample.outcome.success for sample in in_order(samples)]
 
 
+@settings(max_examples=30)
 @given(sample_lists(), st.sampled_from([None, UNDER]))
 def test_all_are_judged_as_each_alone(samples: list[Sample], under: Slo | None) -> None:
     columns = columns_of(samples)
@@ -93,6 +94,7 @@ def test_every_metric_of_an_objective_has_its_columns() -> None:
         assert value_of(block, name).tolist() == [metric.of(answered())]
 
 
+@settings(max_examples=30)
 @given(sample_lists(20), st.floats(0, 4))
 def test_a_cut_leaves_those_that_were_intended_later(samples: list[Sample], at: float) -> None:
     kept = columns_of(samples).since(at)
@@ -125,7 +127,7 @@ def test_pieces_of_any_size_come_to_the_same(samples: list[Sample], size: int) -
     assert many == one
 
 
-@settings(max_examples=40)
+@settings(max_examples=30)
 @given(sample_lists(20))
 def test_counts_of_parts_add_up_to_the_whole(samples: list[Sample]) -> None:
     columns = columns_of(samples)
@@ -167,10 +169,13 @@ A_SAMPLE = 208 + 8 * 24 + 8
 """Bytes of a sample, of the floats that are its own, and of its place in a list."""
 
 
-def test_a_summary_holds_a_few_columns_and_no_samples() -> None:
-    count = 6 * ROWS
-    gathered = ROWS * (A_SAMPLE + 4 * (24 + 8) + COLUMNS * 8)  # with four gaps, and as columns
-    most = gathered + columns_module.ROWS * COLUMNS * 8 + count * AT_ONCE * 8
+def test_a_summary_holds_a_few_columns_and_no_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = 2048
+    for module in ("column_builder", "columns"):
+        monkeypatch.setattr(f"measurement.{module}.ROWS", rows)
+    count = 5 * rows
+    gathered = rows * (A_SAMPLE + 24 + 8 + COLUMNS * 8)  # with a gap each, and as columns
+    most = gathered + rows * COLUMNS * 8 + count * AT_ONCE * 8
     assert most < count * A_SAMPLE, "else it would be no less than the samples"
     tracemalloc.start()
     with tempfile.TemporaryDirectory() as place, ExitStack() as opened:
@@ -179,7 +184,8 @@ def test_a_summary_holds_a_few_columns_and_no_samples() -> None:
         def shelf() -> BinaryIO:
             return opened.enter_context((Path(place) / str(next(files))).open("w+b"))
 
-        columns = columns_of((answered(index, index / 1000) for index in range(count)), shelf)
+        asked = (answered(index, index / 1000, gaps=(0.1,)) for index in range(count))
+        columns = columns_of(asked, shelf)
         summarise(columns, slo=slo(), duration=count / 1000, warm_up=1.0)
         held = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()

@@ -306,3 +306,19 @@ def test_a_second_of_load_is_kept_in_few_bytes_a_request_once_it_is_settled() ->
         tracemalloc.stop()
 
     assert kept < 300, "bytes a request; with lists of pairs it was over 500"
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 5), st.integers(0, 9)), min_size=1, max_size=40),
+    st.sampled_from([1.0, 0.1, 0.3]),
+)
+def test_tokens_that_are_told_together_count_where_each_of_them_came(
+    told: list[tuple[float, int]], width: float
+) -> None:
+    told.sort()
+    one, together = WindowFold(width), WindowFold(width)
+    for at, n in told:
+        one.tokens(at, n)
+    ats, counts = zip(*told, strict=True)
+    together.all_tokens(ats, counts)
+    assert [w.events for w in together.finish(5.0)] == [w.events for w in one.finish(5.0)]

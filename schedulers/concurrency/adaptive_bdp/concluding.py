@@ -59,7 +59,9 @@ def _climb(
     limit, edge = state.limit, state.sense(tuning).tolerance
     if not state.starting:
         return climb(limit, course, seen, edge, tuning.startup_gain)
-    most = startup.shown(tuning.initial, state.answers.pace, tuning.pace_elasticity)
+    pace = state.answers.pace
+    alone = startup.alone(state.waits(), state.elapsed())
+    most = startup.shown(tuning.initial, pace, tuning.pace_elasticity, one_by_one=alone)
     return startup.climbed(limit, course, seen, edge, most)
 
 

@@ -71,6 +71,7 @@ def _learned(
         state.cut_at,
         answers,
         state.live or begun,
+        seen.started_at if state.began_at is None else state.began_at,
     )
 
 

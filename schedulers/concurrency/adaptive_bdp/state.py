@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from schedulers.adaptive.answers import Answers
@@ -30,6 +31,8 @@ class AdaptiveState(NamedTuple):
     """Of streamed ones only."""
     live: bool = False
     """First tokens are told when they come, not when their answer ends."""
+    began_at: float | None = None
+    """When the first request started that was heard of."""
 
     @property
     def starting(self) -> bool:
@@ -39,6 +42,17 @@ class AdaptiveState(NamedTuple):
     def sense(self, tuning: Tuning) -> Sense:
         """How sharply to look at the present limit."""
         return tuning.sense(self.limit, startup=self.course.startup)
+
+    def waits(self) -> float:
+        """Seconds that the cohort's members waited for their first tokens, summed."""
+        rest = self.answers.rest
+        return sum(math.exp(value) - rest for value in self.cohort.values)
+
+    def elapsed(self) -> float:
+        """Seconds that its first tokens came in."""
+        if self.began_at is None or self.last_at is None:
+            return 0.0
+        return self.last_at - max(self.began_at, self.cohort.opened)
 
     def granted(self, seen: Observation) -> int:
         """Permits granted up to now; a host that doesn't count them has granted what ended or

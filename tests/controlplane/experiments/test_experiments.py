@@ -293,6 +293,7 @@ def test_a_configuration_is_played_by_a_process_and_shown_with_what_is_wrong_wit
     shown = text(page.get(made.get_absolute_url()))
     assert "What is wrong with the configuration" in shown
     assert "by Little's law" in shown
+    assert "The configuration contradicts itself 5 times." in shown
     assert "--config configuration.json --profile qwen3-32b-h100-tp2 --seeds 1 --reduced" in shown
     file = page.get(f"{made.get_absolute_url()}configuration.json")
     assert json.loads(file.content) == short

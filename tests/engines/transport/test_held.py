@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from itertools import count
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from engines.answer import Answer
@@ -23,6 +23,8 @@ from tests.engines.sayings import DONE, HELLO, ROLE, STOP, captured, counts, del
 
 STREAM = head(Content_Type="text/event-stream", Transfer_Encoding="chunked")
 ERROR = event({"error": {"message": "CUDA out of memory"}})
+WRONG = b"5\r\n" + delta(content="a") + b"\r\n"
+"""A chunk whose length is not what it says, though it ends as tokens do."""
 BROKEN = b'data: {"choices": nonsense}\n\n'
 EVENTS = st.sampled_from(
     (
@@ -106,11 +108,14 @@ def test_any_stream_in_any_reads(wire: bytes, places: list[float], settles: set[
     assert found(reads, settles, patient=True)[0] == found(reads, set(), patient=False)[0]
 
 
-@given(st.lists(EVENTS, max_size=90), TAILS, st.sets(st.integers(0, 90)))
+@example([delta(content="a")] * 4 + [WRONG], b"0\r\n\r\n", {5})
+@example([delta(content="a")] * 4 + [WRONG] * 2, b"", {3, 6})
+@given(st.lists(EVENTS | st.just(WRONG), max_size=90), TAILS, st.sets(st.integers(0, 90)))
 def test_any_stream_of_one_chunk_a_read(
     events: list[bytes], tail: bytes, settles: set[int]
 ) -> None:
-    reads = [STREAM, *map(chunk, events), *([tail] if tail else [])]
+    framed = [one if one == WRONG else chunk(one) for one in events]
+    reads = [STREAM, *framed, *([tail] if tail else [])]
     patient, waited = found(reads, settles, patient=True)
     assert patient == found(reads, set(), patient=False)[0]
     assert waited <= MOST_HELD

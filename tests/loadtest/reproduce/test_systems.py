@@ -10,10 +10,13 @@ from pathlib import Path
 import pytest
 
 from loadtest.reproduce import day, day_sums, passing, retry_storm
+from loadtest.reproduce.document import document_of
 from loadtest.reproduce.plan import Plan
 from loadtest.reproduce.series import Series
+from loadtest.reproduce.systems import batching
 from loadtest.reproduce.systems.base import systems
 from loadtest.reproduce.systems.congestion import CongestionSystem
+from loadtest.reproduce.table import Reproduction
 from schedulers.decision import DecisionPoint
 from schedulers.points import registered
 
@@ -83,6 +86,25 @@ def test_a_day_tells_how_far_it_is_and_is_the_same_summed_or_kept() -> None:
     assert told["in time"] == 100.0 * good / len(kept)
     steady = [one for one in kept if short.regime_of(one.arrived_at) == "steady"]
     assert told["steady ttft"] == passing.latencies(steady)["ttft"]
+
+
+@pytest.mark.parametrize(("scale", "seconds"), [(None, 1_440), (1.0, 86_400), (10.0, 8_640)])
+def test_a_plans_scale_is_how_many_times_shorter_than_its_own_an_hour_is(
+    scale: float | None, seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    played: list[float] = []
+
+    def play(a_day: day.Day, *_: object) -> dict[str, float]:
+        played.append(a_day.seconds)
+        return {"in time": 1.0}
+
+    monkeypatch.setattr(day_sums, "play", play)
+    monkeypatch.setattr(day.Day, "drawn", lambda *_: day.Drawn((), ()))
+    plan = Plan((1,), scale=scale)
+    batching._day(plan, day.ENGINES["2024 engine"])
+    assert played == [seconds] * 7
+    told = document_of("batching", plan, Reproduction((), ()))
+    assert told.get("scale") == scale
 
 
 def test_the_same_seeds_give_the_same_numbers() -> None:

@@ -69,7 +69,7 @@ def test_no_more_agents_are_let_in_than_the_limit_and_who_is_in_goes_on(tmp_path
     later = [each for each in run.samples if each.prompt_tokens and each.prompt_tokens > 2_000]
     assert max(each.hold or 0.0 for each in first) > 10
     assert max(each.hold or 0.0 for each in later) == 0.0
-    assert max(window.events.in_flight_max or 0 for window in run.conclusion.seen.windows) <= 3
+    assert max(window.events.in_flight_max or 0 for window in run.windows) <= 3
 
 
 def test_who_pauses_goes_on_later_and_loses_nothing(tmp_path: Path) -> None:

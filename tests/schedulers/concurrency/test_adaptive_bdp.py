@@ -164,15 +164,17 @@ def test_it_is_the_recommended_policy_and_takes_no_impossible_bounds() -> None:
         build(Adaptive, {"min": 9, "initial": 8})
 
 
-def first_tokens(law: Any, *, ttft: float, rounds: int) -> tuple[list[int], list[Decision]]:
-    """A backlog whose first tokens come at once, and no answer ends; limits after each round."""
+def first_tokens(
+    law: Any, *, ttft: float, rounds: int, apart: float = 0.001
+) -> tuple[list[int], list[Decision]]:
+    """First tokens come, so far apart, and no answer ends; limits after each round."""
     state, now, granted = law.start(), 0.0, 0
     limits, found = [], list[Decision]()
     for _ in range(rounds):
         limit = law.limit(state)
         for _ in range(limit - granted):
             granted += 1
-            now += 0.001
+            now += apart
             seen = Observation(
                 started_at=now - ttft,
                 in_flight=granted,
@@ -188,7 +190,13 @@ def first_tokens(law: Any, *, ttft: float, rounds: int) -> tuple[list[int], list
     return limits, found
 
 
-def test_first_tokens_alone_raise_no_limit_before_an_answer_has_shown_its_pace() -> None:
+def test_first_tokens_that_come_one_by_one_double_the_limit_once_before_an_answer_ends() -> None:
+    limits, found = first_tokens(Adaptive(), ttft=0.04, rounds=5, apart=0.1)
+    assert limits == [16] * 5
+    assert [decision.reason for decision in found].count(Reason.GROWN) == 1
+
+
+def test_first_tokens_of_a_burst_raise_no_limit_before_an_answer_has_shown_its_pace() -> None:
     limits, found = first_tokens(Adaptive(), ttft=0.04, rounds=5)
     assert limits == [8] * 5
     assert {decision.reason for decision in found} == {Reason.STEADY}

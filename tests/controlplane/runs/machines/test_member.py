@@ -93,6 +93,7 @@ class FakeMachine:
 
     async def _load(self) -> None:
         fold = WindowFold()
+        await self._tell(type="signals", missing=False)
         for second in range(1, int(self.lasts) + 1):
             await asyncio.sleep(1.0)
             windows = [window.to_json() for window in fold.changed(second + 0.01)]
@@ -230,6 +231,11 @@ def test_a_silent_machine_is_lost_at_its_deadline_and_the_other_goes_on(led: Run
     assert SILENCE_S - 1.0 < waited < SILENCE_S + 0.2, "its last word was up to a second before"
     assert watching.ended > watching.invalid_at() + 1.0
     assert "kill" in silent.named(), "should it live on, it must not send on"
+    in_flight = [news.totals["in_flight"] for _at, news in watching.told]
+    assert (max(in_flight), in_flight[-1]) == (2, 1), "of the lost one nothing is in flight"
+    missing = [news.signals_missing for _at, news in watching.told]
+    assert missing[0] is False
+    assert missing[-1] is True, "the first one had asked the engine for them"
     assert [bool(row["lost"]) for row in conclusion.seen.workers] == [True, False]
 
 

@@ -103,6 +103,30 @@ async def led(
             return await lead(order, crew, seen, stop)
 
 
+async def break_connections(found: Machines, seen: Watching) -> int:
+    """Under load, every connection to the broker but the one that asks for it; how many."""
+    await seen.began.wait()
+    await asyncio.sleep(1.5)
+    killed = found.client.client_kill_filter(_type="normal", skipme=True)
+    return int(killed)
+
+
+def test_a_machine_knows_its_lead_by_the_lease_alone(valkey_server: str) -> None:
+    keys = Keys(secrets.token_hex(8))
+    client = lease.connected(valkey_server)
+    link = MachineLink(client, keys, 0)
+    assert not link.claimed("celery@one")
+    lease.take(client, keys)
+    assert link.alive()
+    assert link.claimed("celery@one")
+    assert not link.claimed("celery@one")
+    with lease.held(client, keys, 1):
+        assert link.alive()
+    assert not link.alive()
+    assert client.keys(f"headway:crew:{keys.token}:*") == []
+    client.close()
+
+
 async def test_one_worker_and_two_machines_send_the_same_requests(
     valkey_server: str, tmp_path: Path
 ) -> None:
@@ -115,9 +139,12 @@ async def test_one_worker_and_two_machines_send_the_same_requests(
         bodies.append(sorted(asked.body for asked in server.asked))
     async with RawServer(answer) as server:
         with machines(valkey_server, tmp_path) as found:
+            seen = Watching()
+            broken = asyncio.ensure_future(break_connections(found, seen))
             conclusion = await led(
-                scenario(server.port), found, valkey_server, shared, Watching(), asyncio.Event()
+                scenario(server.port), found, valkey_server, shared, seen, asyncio.Event()
             )
+            assert await broken >= 3, "a connection that breaks must lose nothing"
         bodies.append(sorted(asked.body for asked in server.asked))
     assert bodies[0] == bodies[1]
     assert len(bodies[0]) > 20

@@ -7,6 +7,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,9 @@ from controlplane.runs.machines.relay import Limits, Relay
 from controlplane.runs.machines.voice import MOST_UNREAD
 from controlplane.runs.machines.wire import Message
 
-BRISK = Limits(poll=0.02, given=2.0, silence=1.0, stop=0.3, last_word=0.5)
+BRISK = Limits(poll=0.02, given=30.0, silence=1.0, stop=0.3, last_word=30.0)
+SOON = 10.0
+"""Seconds, on a busy machine; what is not ended by its cause would take longer."""
 MEASURED = {"type": "measured", "measured": {}}
 Spawn = Callable[..., Child]
 
@@ -75,7 +78,7 @@ def carried(link: FakeLink, spawn: Spawn, tmp_path: Path) -> Iterator[Callable[.
 
         def join() -> float:
             began = time.monotonic()
-            thread.join(10)
+            thread.join(30)
             assert not thread.is_alive()
             return time.monotonic() - began
 
@@ -88,7 +91,7 @@ def carried(link: FakeLink, spawn: Spawn, tmp_path: Path) -> Iterator[Callable[.
 
 
 def until(link: FakeLink, kind: str) -> None:
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 30
     while kind not in link.kinds():
         assert time.monotonic() < deadline, link.said
         time.sleep(0.01)
@@ -102,7 +105,7 @@ def test_what_the_process_says_is_passed_on_and_then_all_is_counted(
     join = carried({"type": "ready"}, MEASURED)
     until(link, "done")
     link.down.put({"type": "bye"})
-    assert join() < BRISK.last_word, "the lead let it go"
+    assert join() < SOON, "the lead let it go"
     assert b"".join(it["lines"] for it in link.said if it["type"] == "samples") == lines
     assert [kind for kind in link.kinds() if kind != "samples"] == [
         *("here", "ready", "measured", "done")
@@ -114,7 +117,7 @@ def test_a_machine_whose_lead_is_gone_stops_sending(link: FakeLink, carried: Any
     join = carried({"type": "ready"}, {"do": "sleep", "seconds": 60})
     until(link, "ready")
     link.lives = False
-    assert join() < 1.0
+    assert join() < SOON
 
 
 def test_a_process_that_hears_no_stop_is_killed(link: FakeLink, carried: Any) -> None:
@@ -168,7 +171,7 @@ def test_a_process_that_does_not_start_is_told(link: FakeLink, tmp_path: Path) -
         raise RuntimeError("sealed under key 'k2', which HEADWAY_SEAL_KEY does not list")
 
     link.down.put({"type": "given", "scenario": {}})
-    Relay(link, no, tmp_path, limits=BRISK).run("celery@here")
+    Relay(link, no, tmp_path, limits=replace(BRISK, last_word=0.0)).run("celery@here")
     assert link.kinds() == ["here", "error", "done"]
     assert "key 'k2'" in link.said[1]["message"]
 
@@ -186,4 +189,4 @@ def test_what_the_lead_asks_of_the_clock_is_answered_from_the_clock(
     assert reply["id"] == 7
     assert asked <= reply["heard"] <= reply["answered"] <= back
     link.down.put({"type": "kill"})
-    assert join() < 1.0
+    assert join() < SOON
