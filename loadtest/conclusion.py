@@ -19,7 +19,7 @@ from loadtest.facts import Facts, schedule_of
 from loadtest.outline import Outline
 from loadtest.scenario import Scenario
 from measurement.columns import First, SampleColumns
-from measurement.doubted_gaps import NO_GAPS, DoubtedGaps
+from measurement.doubted import NOTHING, Doubted
 from measurement.histogram import Histogram
 from measurement.objective_verdict import INVALID
 from measurement.outcome import Outcome
@@ -56,7 +56,10 @@ class Seen:
     launched: int | None = None
     """Requests of a closed loop that its slots began."""
     loop_lag: Histogram | None = None
-    doubted_gaps: DoubtedGaps = NO_GAPS
+    doubted_gaps: Doubted = NOTHING
+    """Longest gaps that may be the client's own, and"""
+    doubted_firsts: Doubted = NOTHING
+    """first tokens that may be late for its own cause."""
     cpu_share: float | None = None
     """CPU seconds of the process over elapsed seconds."""
     carried: Carried | None = None
@@ -125,10 +128,10 @@ def conclude(
         scheduled=_due(scenario, facts, seen) if seen.due is None else seen.due,
         loop_lag=seen.loop_lag,
         receive_lag=_receive_lag(seen),
-        ttft_target=_ttft_target(scenario),
+        ttft_target=ttft_target(scenario),
         expected=_expected(scenario, facts),
     ).worsened(seen.lost)
-    validity = _of_gaps(validity, scenario, seen.doubted_gaps)
+    validity = _doubted(validity, scenario, seen)
     summary = summarise(
         columns,
         slo=scenario.slo,
@@ -161,16 +164,18 @@ def conclude(
     )
 
 
-def _of_gaps(validity: Validity, scenario: Scenario, found: DoubtedGaps) -> Validity:
-    """Where longest gaps are judged, those that may be the client's own make it invalid; else they
-    are told."""
-    said = found.sentence()
-    if said is None:
-        return validity
+def _doubted(validity: Validity, scenario: Scenario, seen: Seen) -> Validity:
+    """First tokens that may be late for the client's own cause make it invalid; so do longest gaps
+    where they are judged, and elsewhere they are told."""
+    late = seen.doubted_firsts.sentence("first token", "late")
+    long = seen.doubted_gaps.sentence("longest gap", "long")
     judged = scenario.slo.objectives if scenario.slo is not None else ()
-    if any(objective.metric == "longest_gap_ms" for objective in judged):
-        return validity.worsened([said])
-    return replace(validity, warnings=(*validity.warnings, said))
+    reasons = [late] if late is not None else []
+    if long is not None and any(objective.metric == "longest_gap_ms" for objective in judged):
+        reasons.append(long)
+    elif long is not None:
+        validity = replace(validity, warnings=(*validity.warnings, long))
+    return validity.worsened(reasons)
 
 
 def _due(scenario: Scenario, facts: Facts, seen: Seen) -> int | None:
@@ -190,7 +195,7 @@ def _receive_lag(seen: Seen) -> Histogram | None:
     return receive.lag
 
 
-def _ttft_target(scenario: Scenario) -> float | None:
+def ttft_target(scenario: Scenario) -> float | None:
     """The tightest TTFT objective, in seconds."""
     if scenario.slo is None:
         return None

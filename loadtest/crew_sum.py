@@ -17,7 +17,7 @@ from loadtest.recover import given_up, last_sign
 from loadtest.scenario import Scenario
 from loadtest.schedule import Slice
 from measurement.column_builder import ColumnsBuilder
-from measurement.doubted_gaps import DoubtedGaps
+from measurement.doubted import NOTHING
 from measurement.histogram import Histogram
 from measurement.sample import Sample
 
@@ -39,7 +39,8 @@ def together(
         windows=windows,
         stopped_at=stopped_at,
         loop_lag=_worst(seen),
-        doubted_gaps=sum((one.doubted_gaps for one in seen), DoubtedGaps()),
+        doubted_gaps=sum((one.doubted_gaps for one in seen), NOTHING),
+        doubted_firsts=sum((one.doubted_firsts for one in seen), NOTHING),
         cpu_share=sum(cpu) if cpu else None,
         carried=_carried(seen),
         policy=_policy(seen),

@@ -27,14 +27,22 @@ from engines.target import Target
 from engines.transport.kernel_clock import Offset
 from loadtest import alarm, publishing, sample_store, transports
 from loadtest import facts as run_facts
+from loadtest.answer_watch import AnswerWatch
 from loadtest.behaviour import Behaviour
 from loadtest.collecting import seldom_collected
 from loadtest.column_files import in_columns
-from loadtest.conclusion import CANCELLED, FINISHED, Carried, Conclusion, Seen, conclude
+from loadtest.conclusion import (
+    CANCELLED,
+    FINISHED,
+    Carried,
+    Conclusion,
+    Seen,
+    conclude,
+    ttft_target,
+)
 from loadtest.driver import Driver, Means
 from loadtest.enforcing import Enforcing, Surroundings
 from loadtest.facts import Facts
-from loadtest.gap_watch import GapWatch
 from loadtest.loopwatch import LoopWatch
 from loadtest.news import News, Newsroom
 from loadtest.outline import Outline
@@ -46,6 +54,7 @@ from loadtest.schedule import WHOLE, Slice
 from loadtest.shadowing import shadowing
 from loadtest.version import version
 from measurement.sample import Sample
+from measurement.validity import most_lag
 from measurement.window import WindowFold
 from schedulers.decision import Decision, DecisionPoint
 from schedulers.signals import Signals
@@ -169,7 +178,13 @@ class _Run:
         self._clock = RunClock(time.monotonic)
         self._fold = WindowFold(slo=scenario.slo)
         self._watch = LoopWatch(time.monotonic)
-        self._gaps = GapWatch(self._clock, self._watch.stalls)
+        carrier = transports.chosen(scenario.transport, scenario.endpoint.base_url)
+        self._answers = AnswerWatch(
+            self._clock,
+            self._watch.stalls,
+            most=most_lag(ttft_target(scenario)),
+            stamped=carrier == transports.KERNEL,
+        )
         self._salt = scenario.prompt_salt or secrets.token_hex(8)
         self._schedule = run_facts.make_schedule(scenario, salt=self._salt, part=order.part)
         self._shadowing = shadowing(scenario, recorder, self._fold)
@@ -216,7 +231,7 @@ class _Run:
             await newsroom.last(clock(), fold, feed, tell)
 
     def _on_sample(self, sample: Sample) -> None:
-        self._gaps.take(sample)
+        self._answers.take(sample)
         self._newsroom.sample(sample)
 
     def on_signals(self, signals: EngineSignals) -> None:
@@ -232,7 +247,8 @@ class _Run:
             stopped_at=self.driver.closed_at,
             launched=self.driver.offered,
             loop_lag=self._watch.lag.freeze(),
-            doubted_gaps=self._gaps.found,
+            doubted_gaps=self._answers.gaps,
+            doubted_firsts=self._answers.firsts,
             cpu_share=self._cpu / self._wall if self._wall else None,
             carried=carried,
             policy=self._enforcing.told() if self._enforcing else {},

@@ -12,7 +12,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 
-from measurement.doubted_gaps import Stall
+from measurement.doubted import Stall
 from measurement.histogram import HistogramBuilder
 
 _TICK = 0.02
@@ -50,14 +50,14 @@ class LoopWatch:
     def stalls(self, since: float, until: float) -> list[Stall]:
         """When the loop stood still within that time, be it that no tick has told of it yet.
 
-        A stall can have begun at any time since the tick before the one that it made late.
+        From when the tick was due that it made late: it can have begun up to a tick before.
         """
         self._remember()
-        first, last = bisect_left(self._ends, since), bisect_right(self._starts, until)
+        first, last = bisect_left(self._ends, since), bisect_right(self._starts, until + _TICK)
         return list(zip(self._starts[first:last], self._ends[first:last], strict=True))
 
     def _remember(self) -> None:
-        now, start = self._clock(), self._due - _TICK
+        now, start = self._clock(), self._due
         if self._timer is None or now - self._due <= _STALL:
             return
         if self._starts and self._starts[-1] == start:

@@ -10,7 +10,7 @@ from engines.transport.kernel_clock import ReceiveLag
 from loadtest.conclusion import Carried, Seen
 from loadtest.execution import Measured
 from loadtest.facts import Facts
-from measurement.doubted_gaps import DoubtedGaps
+from measurement.doubted import Doubted
 from measurement.histogram import EMPTY, Histogram
 
 
@@ -24,6 +24,7 @@ def to_json(measured: Measured) -> dict[str, Any]:
         "launched": seen.launched,
         "loop_lag": (seen.loop_lag or EMPTY).to_json(),
         "doubted_gaps": dataclasses.asdict(seen.doubted_gaps),
+        "doubted_firsts": dataclasses.asdict(seen.doubted_firsts),
         "cpu_share": seen.cpu_share,
         "carried": _carried(seen.carried),
         "policy": dict(seen.policy),
@@ -38,7 +39,8 @@ def from_json(given: Mapping[str, Any]) -> Measured:
         stopped_at=given["stopped_at"],
         launched=given["launched"],
         loop_lag=Histogram.from_json(given["loop_lag"]),
-        doubted_gaps=DoubtedGaps(**given["doubted_gaps"]),
+        doubted_gaps=Doubted(**given["doubted_gaps"]),
+        doubted_firsts=Doubted(**given["doubted_firsts"]),
         cpu_share=given["cpu_share"],
         carried=_carried_from(given["carried"]),
         policy=given["policy"],

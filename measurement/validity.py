@@ -88,6 +88,11 @@ def check(  # noqa: PLR0913 - what is known of a run, all by keyword
     )
 
 
+def most_lag(ttft_target: float | None) -> float:
+    """Seconds by which a client may read late, where first tokens may take so many."""
+    return max(LAG_FLOOR, LAG_SHARE * (ttft_target or 0.0))
+
+
 @dataclass(frozen=True, slots=True)
 class _OnTime:
     """How many of the due requests the policy got within 10 ms."""
@@ -143,7 +148,7 @@ def _lagging(
     found = {name: lag.percentile(99) or 0.0 for name, lag in known.items() if lag is not None}
     name = max(found, key=lambda name: found[name], default="")
     lag = found.get(name)
-    most = max(LAG_FLOOR, LAG_SHARE * (ttft_target or 0.0))
+    most = most_lag(ttft_target)
     if lag is not None and lag > most:
         yield (
             f"The client read its answers late: {name} lag P99 was {lag * 1e3:.1f} ms, where "

@@ -53,16 +53,21 @@ class NotWritten(RuntimeError):  # noqa: N818 - reads as what happened
     """A file of the run could not be written to its end."""
 
 
+class NoMemory(RuntimeError):  # noqa: N818 - reads as what happened
+    """The process gets no more memory, be it for a thread."""
+
+
 def run_in_shell(args: argparse.Namespace) -> int:
     """Run, print the report, return the exit code."""
     hold_descriptors()
     try:
-        conclusion = run_fast(_run(args))
+        with _memory():
+            conclusion = run_fast(_run(args))
     except EgressDenied as error:
         return _refuse("target_not_allowed", error.problems)
     except DocumentError as error:
         return _refuse("bad_configuration", error.problems)
-    except (NoModel, NotWritten, OSError) as error:
+    except (NoModel, NoMemory, NotWritten, OSError) as error:
         return _refuse("infrastructure", [error])
     except KeyboardInterrupt:  # the second Ctrl-C: not even the report is waited for
         return _refuse("cancelled", ["stopped before the report was written"])
@@ -152,6 +157,21 @@ def claimed(out: Path) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+@contextlib.contextmanager
+def _memory() -> Iterator[None]:
+    """What memory that ran out looks like, as one error."""
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        # The interpreter has no type of its own for a thread that it has no room for.
+        if isinstance(error, RuntimeError) and str(error) != "can't start new thread":
+            raise
+        raise NoMemory(
+            "this process got no more memory, and the run was stopped without a report; raise its "
+            "limit (ulimit -v), or ask for less load"
+        ) from error
 
 
 @contextlib.contextmanager

@@ -21,7 +21,7 @@ from loadtest.reports.base import formats
 from loadtest.scenario import Scenario
 from loadtest.schedule import WHOLE
 from measurement.column_builder import columns_of
-from measurement.doubted_gaps import DoubtedGaps
+from measurement.doubted import Doubted
 from measurement.histogram import Histogram
 from measurement.outcome import Outcome, TokenSource
 from measurement.sample import Sample
@@ -39,6 +39,7 @@ def conclusion(
     early: Outcome | None = None,
     error: str = "",
     doubted: int = 0,
+    late: int = 0,
     **changes: Any,
 ) -> Conclusion:
     """A run in which every request became ``outcome``; the last ``drop`` samples are missing.
@@ -59,7 +60,8 @@ def conclusion(
         windows=(),
         stopped_at=stopped_at,
         loop_lag=Histogram.of([lag] * 100),
-        doubted_gaps=DoubtedGaps(100, doubted, 0.3),
+        doubted_gaps=Doubted(100, doubted, 0.3),
+        doubted_firsts=Doubted(100, late, 0.3),
     )
     return conclude(columns_of(samples), scenario, facts, seen, status)
 
@@ -188,19 +190,28 @@ def test_a_client_that_lagged_makes_the_run_invalid() -> None:
 
 
 def test_longest_gaps_that_may_be_the_clients_own_are_told_and_judged_by_nobody() -> None:
-    told = conclusion(doubted=2)
+    told = conclusion(doubted=4)
     assert told.exit_code == 0
     [warning] = told.validity.warnings
-    assert "2.0 % of the answers may be up to 300 ms too long" in warning
+    assert "4.0 % of the answers may be up to 300 ms too long" in warning
     assert warning in publishing.render("table", told).replace("\n", " ")
-    assert conclusion(doubted=1).validity.warnings == ()
+    assert conclusion(doubted=3).validity.warnings == ()
 
     slo = copy.deepcopy(document()["slo"])
     slo["spec"]["objectives"].append({"metric": "longest_gap_ms", "max": 100})
-    judged = conclusion(doubted=2, slo=slo)
+    judged = conclusion(doubted=4, slo=slo)
     assert (judged.exit_code, judged.validity.warnings) == (13, ())
     assert "the client stood still" in judged.verdict.because
-    assert conclusion(doubted=1, slo=slo).exit_code == 0
+    assert conclusion(doubted=3, slo=slo).exit_code == 0
+
+
+def test_first_tokens_that_may_be_late_for_our_own_cause_make_it_invalid() -> None:
+    it = conclusion(late=4)
+    assert it.exit_code == 13
+    assert "The first token of 4.0 % of the answers may be up to 300 ms too late" in (
+        it.verdict.because
+    )
+    assert conclusion(late=3).exit_code == 0
 
 
 def test_a_cancelled_run_is_judged_over_the_time_that_it_had() -> None:
