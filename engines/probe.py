@@ -53,6 +53,12 @@ class Probe:
         """Whether load can be sent there: it answers, and streams tokens."""
         return self.streams
 
+    @property
+    def asked_for_models(self) -> str:
+        """What the first question brought, for whoever needs a model's name and got none."""
+        first = self.findings[0]
+        return f"{first.asked}: {first.answered}" if first.answered else first.asked
+
 
 async def probe(
     base_url: str,

@@ -75,7 +75,7 @@ class RunIn(serializers.Serializer[Any]):
         required=False,
         min_value=1,
         max_value=crew_rules.MOST,
-        help_text="machines that share the load, a process on each; they need a worker each",
+        help_text="machines that share the load; a Celery worker must run on each",
     )
 
 

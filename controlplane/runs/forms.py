@@ -199,10 +199,10 @@ class LaunchForm(forms.Form):
             help_text=_("processes that share the load; the requests are the same"),
         )
         self.fields[MACHINES] = forms.IntegerField(
-            label=_("Hosts"),
+            label=_("Machines"),
             required=False,
             initial=1,
-            help_text=_("machines that share the load, a process on each; they need a worker each"),
+            help_text=_("machines that share the load; a Celery worker must run on each"),
         )
 
     def _fit_to_host(self) -> None:

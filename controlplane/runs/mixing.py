@@ -28,6 +28,15 @@ def beside(run: Run) -> Sequence[Run]:
     return others[:MOST_NAMED]
 
 
+def caveat(name: str, run: Run) -> str:
+    """What a comparison must say of a run, called A or B, that others were mixed with; or empty."""
+    others = beside(run)
+    if not others:
+        return ""
+    said = _("%(name)s shared its endpoint with %(others)s: its numbers are of all that load.")
+    return said % {"name": name, "others": ", ".join(_name(one) for one in others)}
+
+
 def now(run: Run) -> list[dict[str, str]]:
     """Those that load it while this run does, for its live page: name and address of each."""
     if not run.is_live or run.endpoint is None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db.models import Q
 
-from controlplane.runs import frames, phrases, stored
+from controlplane.runs import frames, mixing, phrases, stored
 from controlplane.runs.board import Board, Table
 from controlplane.runs.models import Run, Status
 from controlplane.runs.panels.base import Row as Measured
@@ -31,7 +31,8 @@ CHOICES = 50
 def compare(a: Run, b: Run) -> SideBySide:
     """The numbers; DocumentError where the two were not asked the same."""
     caveats = check(_finished("A", a), _finished("B", b))
-    return side_by_side(a.summary or {}, b.summary or {}, caveats)
+    mixed = tuple(filter(None, (mixing.caveat("A", a), mixing.caveat("B", b))))
+    return side_by_side(a.summary or {}, b.summary or {}, (*mixed, *caveats))
 
 
 def others(run: Run) -> list[Run]:

@@ -84,7 +84,8 @@ async def _complete(endpoint: dict[str, Any], key: str) -> dict[str, Any]:
     )
     model = endpoint.get("model") or next(iter(found.models), "")
     if not model:
-        raise EngineLost(f"{url} doesn't say which model it serves; is it up? Else give --model")
+        message = f"doesn't say which model it serves ({found.asked_for_models})"
+        raise EngineLost(f"{url} {message}; is it up? Else give --model")
     if len(found.models) > 1 and not endpoint.get("model"):
         message = f"serves {len(found.models)} models; give one with --model"
         raise DocumentError([Problem("endpoints", ", ".join(found.models), message)])

@@ -17,7 +17,7 @@ from typing import Any
 
 from documents.problem import DocumentError, Problem
 from engines.egress import EgressDenied, EgressRules
-from engines.probe import probe
+from engines.probe import Probe, probe
 from engines.proxy import Proxy
 from headway.running.arguments import document
 from headway.running.progress import Progress
@@ -115,14 +115,16 @@ async def complete(given: dict[str, Any], rules: EgressRules, key: str) -> dict[
     found = await probe(
         endpoint["base_url"], rules, model=endpoint.get("model", ""), api_key=key, within=5.0
     )
-    model = endpoint.get("model") or _only(found.models, endpoint["base_url"])
+    model = endpoint.get("model") or _only(found, endpoint["base_url"])
     kind = endpoint.get("kind") or found.kind
     return {**given, "endpoint": {**endpoint, "model": model, "kind": kind}}
 
 
-def _only(models: tuple[str, ...], base_url: str) -> str:
+def _only(found: Probe, base_url: str) -> str:
+    models = found.models
     if not models:
-        raise NoModel(f"{base_url} doesn't say which model it serves; give --model")
+        message = f"doesn't say which model it serves ({found.asked_for_models})"
+        raise NoModel(f"{base_url} {message}; is it up? Else give --model")
     if len(models) > 1:
         message = f"serves {len(models)} models; give one with --model: {', '.join(models)}"
         raise DocumentError([Problem("endpoint.model", None, message)])

@@ -27,7 +27,9 @@ for (const spec of page.figures) {
   }
   const element = h("figure", { id: spec.id });
   cells.append(element);
-  const chart = new Chart(element, { title: spec.title, sub: spec.sub, unit: spec.unit, series: spec.series, y: { min: 0 }, sync: "experiment", xName: say("seed"), xText: (at) => `${say("seed")} ${num(at)}`, axisText: (at) => num(at), xTicks: whole });
+  const share = spec.unit === "%" && spec.columns.flat().every((/** @type {number | null} */ v) => v == null || v <= 100);
+  const y = share ? { min: 0, max: 100 } : { min: 0 };
+  const chart = new Chart(element, { title: spec.title, sub: spec.sub, unit: spec.unit, series: spec.series, y, sync: "experiment", xName: say("seed"), xText: (at) => `${say("seed")} ${num(at)}`, axisText: (at) => num(at), xTicks: whole });
   chart.draw({ x, columns: spec.columns, weak: spec.columns.map(() => null), bands: [], spans: [], range: [x[0] - 0.5, last + 0.5] });
   chart.summarise(spec.said);
 }

@@ -1,6 +1,7 @@
 // @ts-check
 /** The page of one gateway: frames come in, and the screen is redrawn when it can be. */
 import { charts } from "./chart.js";
+import { timeTicks } from "./chart/scales.js";
 import { h, json, write } from "./dom.js";
 import { Figure } from "./figure.js";
 import { showDecisions, showLanes, showTenants } from "./gateway/tables.js";
@@ -36,11 +37,16 @@ let latest = null;
 let decisions = [];
 let due = false;
 
+/** Ticks that its labels can tell apart: they name no seconds. @param {[number, number]} range @param {number} width */
+function minutes(range, width) {
+  return timeTicks(range, width).filter((at) => at % 60 === 0);
+}
+
 /** Weeks on a clock of its own, so it shares no cursor with the minutes below. */
 function budgetFigure() {
   const element = h("figure", { id: "figure-budget" });
   $("budget-figure").append(element);
-  return new Figure(element, page.budget, budgets, { xText: day, sync: null });
+  return new Figure(element, page.budget, budgets, { xText: day, xTicks: minutes, sync: null });
 }
 
 /** Rows before what is drawn go. @param {Table} table @param {number} from */

@@ -311,7 +311,8 @@ def test_a_refusal_that_cant_be_written_keeps_its_exit_code(tmp_path: Path) -> N
 def test_without_a_model_an_endpoint_must_say_which_it_serves(tmp_path: Path) -> None:
     ran = headway_run("--endpoint", "http://127.0.0.1:9", "--rate", "1", "--out", str(tmp_path))
     assert ran.returncode == 30
-    assert "give --model" in ran.stderr
+    assert "GET /v1/models: connect" in ran.stderr
+    assert "is it up? Else give --model" in ran.stderr
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,12 @@ from __future__ import annotations
 import dataclasses
 import shutil
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from controlplane.runs.launch import Launch
 from controlplane.runs.models import Run
@@ -62,6 +64,23 @@ def test_it_says_what_cannot_be_concluded_and_gives_no_verdict(
     assert "Description, no verdict" in html
     assert "No verdict can be drawn" in html
     assert f"/comparisons/new/?baseline={pair[0].policy_version_id}" in html
+
+
+def test_it_says_which_of_them_shared_its_endpoint_with_another_run(
+    page: Client, pair: tuple[Run, Run], actor: Actor, launch: Launch, tmp_path: Path
+) -> None:
+    a, b = pair
+    other = finish(actor, launch, tmp_path, rate=5.0, seconds=10)
+    begin = timezone.now()
+    for run, at in ((a, 0), (b, 100), (other, 10)):
+        started = begin + timedelta(seconds=at)
+        ended = started + timedelta(seconds=20)
+        Run.objects.filter(pk=run.pk).update(started_at=started, ended_at=ended)
+    cannot = page.get(URL, {"a": a.pk, "b": b.pk}).context["found"]["cannot"]
+    shared = [told for told in cannot if "shared its endpoint" in told]
+    assert len(shared) == 1
+    assert shared[0].startswith("A shared")
+    assert other.short_id in shared[0]
 
 
 def test_with_one_run_it_offers_those_that_were_asked_the_same(
