@@ -55,7 +55,6 @@ PASSES = {
         "controlplane/rollouts",
         "controlplane/teams",
         "controlplane/test_migrations.py",
-        "controlplane/test_postgresql.py",
         "controlplane/test_urls.py",
         "documents",
         "engines",
@@ -94,10 +93,9 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark each test with the pass it belongs to; a file's tests stay in one process."""
+    """Mark each test with the pass it belongs to."""
     for item in items:
         if HERE in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group(str(item.path.relative_to(HERE))))
             item.add_marker(pass_of(item.path))
 
 

@@ -48,8 +48,8 @@ class Pass:
 
 
 def tests(name: str, *words: str, asked: Sequence[str]) -> Pass:
-    """The tests of one pass of ``tests/conftest.py``."""
-    return Pass(name, ("pytest", "-m", name, "--dist", "loadgroup", *words), tuple(asked))
+    """The tests of one pass of ``tests/conftest.py``; those of a file share a process."""
+    return Pass(name, ("pytest", "-m", name, "--dist", "loadfile", *words), tuple(asked))
 
 
 def first(asked: Sequence[str]) -> list[Pass]:

@@ -34,8 +34,8 @@ def test_a_worker_process_calls_through_the_proxy_that_it_is_given(tmp_path: Pat
     given = tmp_path / "given.json"
     given.write_text(json.dumps(Scenario.parse(document()).to_document()), "utf-8")
     words = ["--scenario", str(given), "--out", str(tmp_path), "--egress", "open"]
-    through = worker._order(worker._arguments().parse_args([*words, "--proxy", "http://p:81"]))
-    straight = worker._order(worker._arguments().parse_args(words))
+    through = worker.order_of(worker.arguments().parse_args([*words, "--proxy", "http://p:81"]))
+    straight = worker.order_of(worker.arguments().parse_args(words))
 
     assert through.rules.proxy == Proxy("p", 81)
     assert straight.rules.proxy is None

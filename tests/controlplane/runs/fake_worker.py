@@ -45,6 +45,7 @@ STEPS = {
     "sleep": wait,
     "garbage": babble,
     "die": lambda: os.kill(os.getpid(), signal.SIGKILL),
+    "terminated": lambda: os.kill(os.getpid(), signal.SIGTERM),
     "exit": os._exit,
     "deaf": lambda: signal.signal(signal.SIGTERM, signal.SIG_IGN),
     "hang": hang,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import sys
 import threading
 import time
@@ -252,8 +251,7 @@ def test_a_worker_cancelled_before_it_can_report_leaves_a_cancelled_run(
 def test_a_worker_stopped_by_someone_else_is_cancelled_and_says_so(
     claimed: Run, spawn: Spawn, tmp_path: Path
 ) -> None:
-    child = spawn(STARTED, {"do": "sleep", "seconds": 60})
-    threading.Timer(3.0, os.kill, (child.pid, signal.SIGTERM)).start()
+    child = spawn(STARTED, {"do": "terminated"}, {"do": "sleep", "seconds": 60})
     supervise(claimed, child, tmp_path)
     assert claimed.status == Status.CANCELLED
     assert claimed.reason == "The worker was told to stop from outside."
