@@ -64,7 +64,7 @@ def _unfit(run: Finished) -> list[Problem]:
         return [Problem(run.name, summary.get("status"), message)]
     if summary.get("verdict") == "invalid":
         because = (summary.get("judgement") or {}).get("because", "")
-        return [Problem(run.name, "invalid", f"had an invalid stimulus: {because}")]
+        return [Problem(run.name, "invalid", f"can't be compared. {because}")]
     return []
 
 

@@ -35,6 +35,10 @@ WAITING = {
 }
 
 
+ENOUGH_SEEDS = 3
+"""Of two, a 95 % interval reaches 6.4 times their distance to either side: it tells nothing."""
+
+
 def verdict(experiment: Experiment) -> dict[str, str]:
     """The bar: whether the numbers support what is said of them."""
     found = experiment.found
@@ -54,7 +58,14 @@ def verdict(experiment: Experiment) -> dict[str, str]:
         reduced if experiment.reduced else "",
     )
     detail = " ".join(part for part in parts if part)
-    if found.holds:
+    if experiment.seeds < ENOUGH_SEEDS:
+        word, outcome = _("Too few seeds"), "inconclusive"
+        holds = _("every sentence agrees with the numbers")
+        fails = _("not every sentence agrees with the numbers")
+        because = _("Nothing is decided %(seeds)s: {so_far} so far. Five tell more.").format(
+            so_far=holds if found.holds else fails
+        )
+    elif found.holds:
         because = _("Every sentence is supported by the numbers of this play, %(seeds)s.")
         word, outcome = _("Supported"), "pass"
     else:

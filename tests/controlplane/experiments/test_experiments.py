@@ -58,7 +58,7 @@ def page(operator: Actor, page_as: Callable[[Actor], Client]) -> Client:
 
 @pytest.fixture
 def experiment(operator: Actor) -> Experiment:
-    return services.start(actor=operator, ask=Ask("congestion", 2, reduced=True))
+    return services.start(actor=operator, ask=Ask("congestion", 3, reduced=True))
 
 
 def finish(experiment: Experiment, played: Reproduction = PLAYED, version: str = "1") -> Experiment:
@@ -128,7 +128,7 @@ def test_the_page_has_the_table_the_sentences_the_figures_and_the_command(
     shown = text(answer)
     assert "Supported" in shown
     assert "The corrected law is quicker." in shown
-    assert "headway reproduce congestion --seeds 2 --reduced --out results" in shown
+    assert "headway reproduce congestion --seeds 3 --reduced --out results" in shown
     rows = answer.context["rows"]
     cells = [cell["text"] for cell in rows[0]["cells"]]
     assert cells == ["98.4", "125 ± 63.5", "20.5 ± 6.35", "19.5 ± 6.35 (45)", "17.8"]
@@ -146,6 +146,14 @@ def test_the_database_refuses_to_change_a_result(experiment: Experiment) -> None
     finish(experiment)
     with pytest.raises(DatabaseError, match="never changed"), transaction.atomic():
         ExperimentResult.objects.update(holds=False)
+
+
+def test_two_seeds_decide_nothing(operator: Actor, page: Client) -> None:
+    two = services.start(actor=operator, ask=Ask("congestion", 2, reduced=True))
+    shown = text(page.get(finish(two).get_absolute_url()))
+    assert "Too few seeds" in shown
+    assert "Nothing is decided over 2 seeds: every sentence agrees" in shown
+    assert "Supported" not in shown
 
 
 def test_a_sentence_that_does_not_hold_makes_the_verdict(
@@ -166,7 +174,7 @@ def test_run_again_says_whether_the_numbers_are_the_same(
     answer = page.post(f"{first.get_absolute_url()}again/")
     second = Experiment.objects.get(again_of=first)
     assert answer["Location"] == second.get_absolute_url()
-    assert (second.system, second.seeds, second.reduced) == ("congestion", 2, True)
+    assert (second.system, second.seeds, second.reduced) == ("congestion", 3, True)
     other = Reproduction(PLAYED.rows[1:], PLAYED.findings)
     second = finish(second, PLAYED if same else other, version="1" if same else "2")
     shown = text(page.get(second.get_absolute_url()))
@@ -183,14 +191,14 @@ def test_how_far_a_first_play_is_is_told_within_its_runs(
 ) -> None:
     taken = services.claim(experiment.pk)
     assert taken
-    assert page.get(experiment.get_absolute_url()).context["progress"]["of"] == 50
+    assert page.get(experiment.get_absolute_url()).context["progress"]["of"] == 75
     ledger = ExperimentLedger(taken)
-    ledger.hear_progress({"runs": 3, "done": 3.5, "of": 50, "seconds": 7.0})
+    ledger.hear_progress({"runs": 3, "done": 3.5, "of": 75, "seconds": 7.0})
     ledger.store()
     answer = page.get(experiment.get_absolute_url())
-    assert "3 of 50 runs" in text(answer)
-    assert 'max="50" value="3.5"' in text(answer)
-    assert answer.context["progress"]["left"] == "1:33"
+    assert "3 of 75 runs" in text(answer)
+    assert 'max="75" value="3.5"' in text(answer)
+    assert answer.context["progress"]["left"] == "2:23"
     done = finish(services.start(actor=operator, ask=Ask("congestion", 1, reduced=True)))
     live = page.get(experiment.get_absolute_url(), headers={"HX-Request": "true"})
     assert "HX-Refresh" not in live
