@@ -20,6 +20,7 @@ from django.utils import timezone
 from controlplane.runs import frames, live
 from controlplane.runs.board import Board, Changed, layout
 from controlplane.runs.models import ACTIVE, Run, RunDecision, RunRow, RunWindow, Status
+from controlplane.runs.quiet import Quiet
 from controlplane.runs.tables import FirstErrors, counts
 from loadtest.recorder import SAMPLES
 from loadtest.recover import NothingLeft, recover
@@ -66,6 +67,7 @@ class Ledger:
         self._changed: Changed = {"events": set(), "cohorts": set()}
         self._windows: dict[int, tuple[Window, Message]] = {}
         self._decided, self._shadowed = Told(), Told()
+        self._quiet = Quiet()
         self._errors = FirstErrors(out_dir / SAMPLES)
         self._values: dict[str, Any] = {"live": {**run.live, "layout": layout()}}
 
@@ -96,6 +98,8 @@ class Ledger:
         for window, document in zip(windows, documents, strict=True):
             self._windows[window.index] = (window, document)
         self._note(self._board.fold(windows))
+        self._quiet.take(windows)
+        self._values["live"]["quiet"] = self._quiet.to_json()
         told = {key: message[key] for key in ("verdict", "totals", "at") if key in message}
         self._values["live"] |= told
 

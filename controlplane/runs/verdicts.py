@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from controlplane.runs import phrases
 from controlplane.runs.models import Run, Status
+from controlplane.runs.quiet import is_quiet
 
 SO_FAR = {
     "pass": "Passing",
@@ -31,6 +33,8 @@ WITHOUT = {
 WITH_A_FAULT = ("Broke off", "The load test ended with a fault.")
 """A failed run's that had sent load."""
 NO_OBJECTIVES = "No objectives"
+QUIET = "Engine quiet"
+"""Of a run whose engine says nothing: what has ended says nothing of what waits."""
 
 
 def judgement_of(run: Run) -> Mapping[str, Any]:
@@ -76,10 +80,20 @@ def verdict(run: Run, notes: Sequence[str] = ()) -> dict[str, str]:
         return _said("none", state, word, said, kept)
     if run.slo_version_id is None and outcome == "pass":
         return _said("none", state, NO_OBJECTIVES, because, detail)
+    if run.is_live and outcome != "invalid" and is_quiet(run.live):
+        return _said("inconclusive", state, QUIET, _nothing_comes(run.live["quiet"]), because)
     word = (SO_FAR if run.is_live else FINAL)[outcome]
     # A list or a bar shows the word alone: it must not read as a measurement's.
     told = f"{word} in the model" if run.profile else word
     return _said(outcome, state, told, because, detail)
+
+
+def _nothing_comes(quiet: Mapping[str, Any]) -> str:
+    return (
+        f"Not sure any more because no token has come for {phrases.clock(quiet['quiet_s'])}, while "
+        f"{phrases.count(quiet['waiting'], 'request')} wait for the engine. Requests are judged "
+        "when they end, and none does. See whether the engine still works."
+    )
 
 
 def _without(run: Run) -> tuple[str, str]:

@@ -8,7 +8,11 @@ import pytest
 from django.utils import timezone
 
 from controlplane.runs.models import Run, Status
+from controlplane.runs.quiet import Quiet
 from controlplane.runs.verdicts import notes, verdict
+from measurement.cohort import Cohort
+from measurement.events import Events
+from measurement.window import Window
 
 BECAUSE = "Passes because 99 % did."
 
@@ -90,3 +94,34 @@ def test_the_detail_has_the_notes_and_warnings_that_the_reason_has_not() -> None
     run = a_run("done", "fail", summary={"notes": ["No request succeeded."]})
     run.judgement |= {"reasons": [BECAUSE, "Also E2E."], "warnings": ["2 were excluded."]}
     assert verdict(run, notes(run))["detail"] == "No request succeeded. Also E2E. 2 were excluded."
+
+
+def test_a_run_whose_engine_says_nothing_does_not_pass_so_far() -> None:
+    run = a_run("running", "pass")
+    run.live["quiet"] = {"quiet_s": 12.0, "waiting": 32}
+    said = verdict(run)
+    assert (said["outcome"], said["word"], said["state"]) == (
+        "inconclusive", "Engine quiet", "so far",
+    )  # fmt: skip
+    assert "no token has come for 0:12, while 32 requests wait" in said["because"]
+    assert said["detail"] == BECAUSE
+    run.live["quiet"]["quiet_s"] = 9.0
+    assert verdict(run)["word"] == "Passing"
+
+
+def window(index: int, *, tokens: int = 0, in_flight: int = 0) -> Window:
+    events = Events(tokens=tokens, in_flight_us=in_flight * 1_000_000, in_flight_span_us=1_000_000)
+    return Window(index, float(index), 1.0, 1, final=True, events=events, cohort=Cohort())
+
+
+def test_silence_is_counted_from_the_last_token_while_requests_wait() -> None:
+    quiet = Quiet()
+    assert quiet.to_json() == {"quiet_s": 0.0, "waiting": 0}
+    quiet.take([window(0, tokens=9, in_flight=4), window(1, tokens=3, in_flight=4)])
+    assert quiet.to_json() == {"quiet_s": 0.0, "waiting": 4}
+    quiet.take([window(2, in_flight=4), window(3, in_flight=6)])
+    assert quiet.to_json() == {"quiet_s": 2.0, "waiting": 6}
+    quiet.take([window(2, tokens=1, in_flight=4)])  # revised
+    assert quiet.to_json()["quiet_s"] == 1.0
+    quiet.take([window(4)])
+    assert quiet.to_json() == {"quiet_s": 0.0, "waiting": 0}
