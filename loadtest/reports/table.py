@@ -10,6 +10,7 @@ from loadtest.printable import printable
 from loadtest.reports.base import report
 from loadtest.reports.summary_json import OF_A_CLIENT
 from loadtest.shadow_rules import sentences
+from measurement.outcome import Outcome
 from measurement.quantiles import Quantiles
 from measurement.steady import METHOD
 
@@ -59,12 +60,16 @@ def _verdict(conclusion: Conclusion) -> list[str]:
     return rows
 
 
+_MEANS = {Outcome.TRUNCATED: "a success, as long as was asked for"}
+"""Of outcomes whose name may be taken for another."""
+
+
 def _outcomes(conclusion: Conclusion) -> list[str]:
     part = conclusion.summary.steady
     rows = [_row("requests offered", f"{part.offered:,}", ""), _row("  sent", f"{part.sent:,}", "")]
     for outcome, count in sorted(part.outcomes.items(), key=lambda item: -item[1]):
         share = f"{100 * count / part.offered:.2f} %" if part.offered else ""
-        why = conclusion.first_errors.get(str(outcome), "").replace("\n", " ")
+        why = conclusion.first_errors.get(str(outcome), _MEANS.get(outcome, "")).replace("\n", " ")
         rows.append(_row(f"  {outcome}", f"{count:,}", f"{share:<9} {_short(why)}"))
     return rows
 
