@@ -1,16 +1,18 @@
 """How many times real time the engine model runs, and what the cost grows with.
 
-    python -m benchmarks.engine_model_speed [TRACE]
+    python -m benchmarks.engine_model_speed [AZURE [MOONCAKE]]
 
 With an Azure 2023 conversation trace: the hour, through one engine with prefix cache, chunked
 prefill and preemption on, and again with memory so short that it preempts. Without: a Poisson load
-of the same size. Then the same requests with answers ten times as long. CPU time of this process,
-the best of three; a fixed loop of plain Python is timed beside, so that two machines can be
-compared.
+of the same size. A Mooncake conversation trace likewise: one request in four, and all of them,
+which is more than one engine can do. Then the exponent of the cost when requests, answers' length,
+batch or KV memory are four times as much, all else equal. CPU time of this process, the best of
+three; a fixed loop of plain Python is timed beside, so that two machines can be compared.
 """
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable
@@ -39,12 +41,46 @@ def main(argv: list[str]) -> int:
     load = traced(Path(argv[0])) if argv else poisson(19_366, 3_480.0)
     rate = report("the hour, everything on", load, config)
     report("memory of a quarter, so that it preempts", load, shrunk(config))
-    roomy = profile.load(PROFILE).config(blocks=3_000_000, max_seqs=2048, max_model_len=32_768)
-    load = poisson(5_000, 2_500.0)
-    short, _ = best(lambda: replay(load, roomy))
-    long, _ = best(lambda: replay([longer(each) for each in load], roomy))
-    print(f"answers ten times as long: {long / short:.2f} × the time (bar {GROWTH_BAR})")
-    return 0 if rate >= BAR and long / short <= GROWTH_BAR else 1
+    if len(argv) > 1:
+        conversation = traced(Path(argv[1]))
+        mooncake = profile.load(PROFILE).config(max_model_len=131_072)
+        report("one in four of a conversation trace", conversation[::4], mooncake)
+        report("the whole conversation trace", conversation, mooncake)
+    grown = growth()
+    return 0 if rate >= BAR and grown <= GROWTH_BAR else 1
+
+
+def growth() -> float:
+    """Print the exponents: 0 is no growth, 1 growth in step.
+
+    Returns how many times as long answers of ten times the length take.
+    """
+    held = profile.load(PROFILE)
+
+    def engine(blocks: int, max_seqs: int) -> EngineConfig:
+        return held.config(blocks=blocks, max_seqs=max_seqs, max_model_len=32_768)
+
+    def cost(load: list[Arrival], config: EngineConfig) -> float:
+        return best(lambda: replay(load, config))[0]
+
+    roomy, load, crowd = engine(3_000_000, 2048), poisson(5_000, 2_500.0), poisson(5_000, 50.0)
+    once = cost(load, roomy)
+    rows = {
+        "requests, at one rate": (once, cost(poisson(20_000, 10_000.0), roomy)),
+        "answers' length": (once, cost([longer(each, 4) for each in load], roomy)),
+        "batch, 64 and 256 at a time": tuple(
+            cost(crowd, engine(3_000_000, seqs)) for seqs in (64, 256)
+        ),
+        "KV blocks, 8,000 and 32,000": tuple(
+            cost(crowd, engine(blocks, 2048)) for blocks in (8_000, 32_000)
+        ),
+    }
+    print("exponent of the cost at four times as much")
+    for what, (small, large) in rows.items():
+        print(f"  {what:<30} {math.log(large / small, 4):.2f}")
+    long = cost([longer(each, 10) for each in load], roomy)
+    print(f"answers ten times as long: {long / once:.2f} × the time (bar {GROWTH_BAR})")
+    return long / once
 
 
 def report(what: str, load: list[Arrival], config: EngineConfig) -> float:
@@ -92,8 +128,8 @@ def poisson(count: int, span: float) -> list[Arrival]:
     return [Arrival(*each) for each in zip(times, prompts, outputs, strict=True)]
 
 
-def longer(arrival: Arrival) -> Arrival:
-    return Arrival(arrival.at, arrival.prompt_tokens, 10 * arrival.output_tokens)
+def longer(arrival: Arrival, times: int) -> Arrival:
+    return Arrival(arrival.at, arrival.prompt_tokens, times * arrival.output_tokens)
 
 
 def shrunk(config: EngineConfig) -> EngineConfig:
