@@ -136,7 +136,8 @@ class KernelClock:
         late = np.array(read_at, np.int64) - at
         self._lag.record_all((np.maximum(late, 0) * _NANO).tolist())
         at = np.maximum.accumulate(np.minimum(at, now))
-        return np.maximum(at * _NANO, floor).tolist()  # type: ignore[no-any-return]
+        seconds: list[float] = np.maximum(at * _NANO, floor).tolist()
+        return seconds
 
     def joined(self, events: int, wait: int) -> None:
         """One read brought several events: all but the last may have come ``wait`` ns before it."""
