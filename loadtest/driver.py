@@ -264,8 +264,8 @@ class Driver:
             times = [at - origin for at in ats]
             first = not flight.times
             flight.received(times, counts)
-            if first and flight.sent_at is not None and on_first is not None:
-                on_first(times[0] - flight.sent_at)
+            if first and flight.tried_at is not None and on_first is not None:
+                on_first(times[0] - flight.tried_at)
             fold.all_tokens(times, counts)
 
         def on_answer(at: float) -> None:
