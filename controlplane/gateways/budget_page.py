@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy
 from controlplane.audit.models import AuditEntry
 from controlplane.gateways import budgets
 from controlplane.gateways.models import Gateway, GatewayBudget
+from controlplane.gateways.waiting import Doubt
 from controlplane.runs import phrases
 from measurement.burn_rate import LEAST_HEARD, LEAST_MISSED, Standing, State
 from measurement.objectives import METRICS
@@ -34,11 +35,23 @@ CHANGES = 10
 Row = dict[str, Any]
 
 
-def rows(gateway: Gateway) -> list[Row]:
-    """Each budget as it was last looked at: all objectives, each of them, tenants."""
+def rows(gateway: Gateway, doubt: Doubt | None) -> list[Row]:
+    """Each budget as it was last looked at: all objectives, each of them, tenants.
+
+    In ``doubt`` none of them is well: what ended before says nothing of now.
+    """
     found = GatewayBudget.objects.filter(gateway=gateway)
     slo = Slo.parse(gateway.slo_version.document) if gateway.slo_version else None
-    return [row(one, slo) for one in found]
+    known = [row(one, slo) for one in found]
+    return known if doubt is None else [_doubted(one, doubt) for one in known]
+
+
+def _doubted(known: Row, doubt: Doubt) -> Row:
+    if known["state"] in budgets.ALERTS:
+        return known
+    tone, word = TONES[Standing.UNKNOWN]
+    told = {"state": str(Standing.UNKNOWN), "tone": tone, "word": word}
+    return known | told | {"because": doubt.because}
 
 
 def row(budget: GatewayBudget, slo: Slo | None) -> Row:
@@ -160,6 +173,9 @@ def lacking(budget: GatewayBudget) -> str:
     if known is not None and known < 0.98 * spent["period_s"]:
         told = _("%(known)s of %(period)s counted")
         said.append(told % {"known": span(known), "period": span(spent["period_s"])})
+    if waits := budget.data.get("waiting", 0):
+        told = _("%(n)s of the missed wait still: late already, whatever becomes of them")
+        said.append(told % {"n": phrases.number(waits)})
     if budget.data["unmeasured"]:
         told = _("%(n)s answers without a value (not streamed, or too short) left out")
         said.append(told % {"n": phrases.number(budget.data["unmeasured"])})
