@@ -138,6 +138,10 @@ class AlertOut(serializers.Serializer[Any]):
     short_heard = serializers.FloatField(allow_null=True)
     short_missed = serializers.IntegerField()
     short_n = serializers.IntegerField()
+    long_seen_s = serializers.FloatField(
+        help_text="seconds of it since the first count; less than long_s of a young gateway"
+    )
+    short_seen_s = serializers.FloatField()
 
 
 class BudgetOut(serializers.Serializer[Any]):

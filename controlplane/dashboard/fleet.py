@@ -77,7 +77,7 @@ def _attainment(joint: dict[str, Any] | None) -> dict[str, str]:
     return {
         "text": f"{phrases.share(1 - missed / n)} %" if n else phrases.NOTHING,
         "n": phrases.number(n),
-        "span": alert["short"],
+        "span": alert["short_seen"] or alert["short"],
     }
 
 

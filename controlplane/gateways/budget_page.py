@@ -31,6 +31,8 @@ HUES = ("s1", "s3", "s5", "s2")
 """All objectives at once, then each in its order; what is beyond is grey."""
 UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 CHANGES = 10
+WHOLE = 0.98
+"""Share of a window that counts as all of it."""
 
 Row = dict[str, Any]
 
@@ -128,7 +130,23 @@ def because(data: Mapping[str, Any]) -> str:
     }
     case = _case(alert)
     blank = case == "idle" and data.get("unmeasured", 0)
-    return _SENTENCES["blank" if blank else case]() % said
+    told = _SENTENCES["blank" if blank else case]() % said
+    young = [_seen(alert, which) for which in ("long", "short")]
+    only = _(" and ").join(one for one in young if one)
+    return told + (_(" Only %(only)s seen.") % {"only": only} if only else "")
+
+
+def _seen(alert: Mapping[str, Any], which: str) -> str:
+    """``12 min of 1 h`` where the counts are younger than the window; else empty."""
+    seen, whole = _seen_s(alert, which), alert[f"{which}_s"]
+    if seen >= WHOLE * whole:
+        return ""
+    return _("%(seen)s of %(whole)s") % {"seen": span(seen), "whole": span(whole)}
+
+
+def _seen_s(alert: Mapping[str, Any], which: str) -> float:
+    """One stored before it was told saw its window."""
+    return float(alert.get(f"{which}_seen_s", alert[f"{which}_s"]))
 
 
 _SENTENCES = {
@@ -170,7 +188,7 @@ def lacking(budget: GatewayBudget) -> str:
         told = _("telemetry for %(heard)s of the time")
         said.append(told % {"heard": _percent(spent["heard"], 1)})
     known = None if spent["since"] is None else budget.at.timestamp() - spent["since"]
-    if known is not None and known < 0.98 * spent["period_s"]:
+    if known is not None and known < WHOLE * spent["period_s"]:
         told = _("%(known)s of %(period)s counted")
         said.append(told % {"known": span(known), "period": span(spent["period_s"])})
     if waits := budget.data.get("waiting", 0):
@@ -279,6 +297,8 @@ def _burn(alert: Mapping[str, Any]) -> Row:
         "long_text": _times(alert["long_burn"]),
         "short_text": _times(alert["short_burn"]),
         "factor_text": _times(alert["factor"]),
+        **{f"{which}_seen": _seen(alert, which) for which in ("long", "short")},
+        **{f"{which}_seen_s": _seen_s(alert, which) for which in ("long", "short")},
     }
 
 

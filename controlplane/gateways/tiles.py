@@ -76,7 +76,7 @@ def _left(budget: Mapping[str, Any]) -> dict[str, Any]:
     made["word"] = str(budget["word"])
     if budget["burns"]:
         fast = budget["burns"][0]
-        made["rows"] = [[f"burn, {fast['long']}", fast["long_text"]]]
+        made["rows"] = [[f"burn, {fast['long_seen'] or fast['long']}", fast["long_text"]]]
     return made
 
 
