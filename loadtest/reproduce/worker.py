@@ -52,8 +52,9 @@ async def _run(args: argparse.Namespace, lines: Lines) -> bool:
     """Whether it was played to its end."""
     asked = _asked(args)
     asked.check()
-    watch = Watch(seeds_of(args.seeds), asked.passes)
-    plan = Plan(watch.seeds, reduced=args.reduced, part=watch.part)
+    seeds = seeds_of(args.seeds)
+    watch = Watch(seeds, asked.passes)
+    plan = Plan(seeds, reduced=args.reduced, part=watch.part, ended=watch.ended)
     began = time.monotonic()
     lines.say("started", version=version())
     stop = asyncio.Event()
@@ -73,7 +74,7 @@ async def _run(args: argparse.Namespace, lines: Lines) -> bool:
         await asyncio.wait({playing}, timeout=_END_WITHIN_S)
         lines.say("finished", status="cancelled", summary={})
         return False
-    told = {"version": version(), **_told(watch, began)}  # the document goes through the seeds
+    told = {"version": version(), **_told(watch, began)}
     result = asked.document(plan, playing.result())
     lines.say("finished", status="finished", summary={"result": result, **told})
     return True

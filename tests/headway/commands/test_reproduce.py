@@ -71,6 +71,9 @@ def test_out_has_one_file_a_system_with_every_seeds_value(tmp_path: Path) -> Non
         ["batching", "--scale", "2", "--reduced"],
         ["agents", "--scale", "2"],
         ["queueing", "--scale", "2", "--served"],
+        ["queueing", "--jobs", "0"],
+        ["queueing", "--jobs", "2", "--served"],
+        ["queueing", "--resume"],
     ],
 )
 def test_what_is_wrong_is_bad_configuration(
