@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from loadtest.reproduce.plan import Plan
-    from loadtest.reproduce.systems.base import System
 
 NAME = "reproduce"
 HELP = "play a source system's own experiment: claimed, reference, corrected, best fixed, optimum"
@@ -85,25 +79,30 @@ def _played(args: argparse.Namespace) -> bool:
     from headway.reproducing.configuration import configured
     from headway.reproducing.playing import How, play
     from headway.reproducing.printing import Title, make, show
-    from loadtest.reproduce.plan import Plan
+    from loadtest.reproduce.plan import Plan, check_scale
     from loadtest.reproduce.systems.base import systems
 
     _check_together(args)
     plan = Plan(_seeds(args.seeds), reduced=args.reduced, scale=args.scale)
     if args.out is not None:
         make(args.out)
-    if args.config is not None:
-        return configured(args, plan)
     known = systems.all()
     if args.system != "all":
         known = {args.system: systems.get(args.system, path="system")}
+    check_scale(
+        plan.scale,
+        has_day=any(one.has_day for one in known.values()),
+        reduced=plan.reduced,
+        plays_day=not (args.config or args.served),
+    )
+    if args.config is not None:
+        return configured(args, plan)
     if args.served:
         from headway.reproducing.served import served, served_all
 
         if args.system == "all":
             return served_all((one() for one in known.values()), plan, args.out)
         return served(known[args.system](), plan, args.out)
-    _check_scale(plan, known)
     how = How(_jobs(args.jobs), args.out if args.resume else None)
     held = []
     for one in known.values():
@@ -115,9 +114,6 @@ def _played(args: argparse.Namespace) -> bool:
 def _check_together(args: argparse.Namespace) -> None:
     from documents.problem import DocumentError, Problem
 
-    if args.scale is not None and (args.config or args.served):
-        message = "goes with neither --config nor --served, which play no day"
-        raise DocumentError([Problem("scale", args.scale, message)])
     if args.jobs is not None and (args.config or args.served):
         message = "goes with neither --config nor --served, which make one run after the other"
         raise DocumentError([Problem("jobs", args.jobs, message)])
@@ -131,24 +127,6 @@ def _check_together(args: argparse.Namespace) -> None:
     if alone:
         message = "goes with --config FILE.json only"
         raise DocumentError([Problem(name, getattr(args, name), message) for name in alone])
-
-
-def _check_scale(plan: Plan, known: Mapping[str, type[System]]) -> None:
-    from documents.problem import DocumentError, Problem
-    from loadtest.reproduce.plan import MOST_SCALE
-
-    scale = plan.scale
-    if scale is None:
-        return
-    if plan.reduced:
-        message = "has a size of its own with --reduced; leave one of them out"
-    elif not any(one.has_day for one in known.values()):
-        message = "is of a day, and this system plays none"
-    elif not 1 <= scale <= MOST_SCALE:
-        message = f"must be from 1 (the whole day) to {MOST_SCALE:g} (each hour in a minute)"
-    else:
-        return
-    raise DocumentError([Problem("scale", scale, message)])
 
 
 def _jobs(asked: int | None) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from documents.problem import DocumentError, Problem
 from loadtest.reproduce.runs import Measured, OneByOne, Play, Runner
 from loadtest.reproduce.series import Series
 from loadtest.reproduce.table import Cell
@@ -46,6 +47,26 @@ def measure(plan: Plan, play: Play) -> Mapping[str, Series]:
     ``play`` is a module's function or a partial of one, so that another process can run it.
     """
     return Measured(plan.runner.begin(play, plan.seeds, lambda _seed, _numbers: plan.ended()))
+
+
+def check_scale(scale: float | None, *, has_day: bool, reduced: bool, plays_day: bool) -> None:
+    """DocumentError where a plan can't have that scale, the same wherever it is asked for.
+
+    ``has_day``: a system has one. ``plays_day``: it is what is played, in virtual time.
+    """
+    if scale is None:
+        return
+    if not plays_day:
+        message = "is of a day in virtual time; it goes with neither HTTP nor a configuration"
+    elif reduced:
+        message = "has a size of its own when reduced; leave one of them out"
+    elif not has_day:
+        message = "is of a day, and this system plays none"
+    elif not 1 <= scale <= MOST_SCALE:
+        message = f"must be from 1 (the whole day) to {MOST_SCALE:g} (each hour in a minute)"
+    else:
+        return
+    raise DocumentError([Problem("scale", scale, message)])
 
 
 def law(point: DecisionPoint, name: str, **parameters: Any) -> Any:
