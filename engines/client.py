@@ -66,23 +66,31 @@ class EngineClient:
         each: for the first one at once, for others as they are parsed, several at a time.
         ``on_answer(at)`` is called when the first one of the answer itself came.
         """
+        call = self.call(
+            request, timeouts, on_sent=on_sent, on_tokens=on_tokens, on_answer=on_answer
+        )
+        return await call.answer()
+
+    def call(
+        self,
+        request: CompletionRequest,
+        timeouts: Timeouts,
+        *,
+        on_sent: OnSent | None = None,
+        on_tokens: OnTokens | None = None,
+        on_answer: OnAnswer | None = None,
+    ) -> Call:
+        """The same, made ahead: its bytes are ready, and nothing is sent yet."""
         http = HttpRequest(
             "POST",
             self._urls[request.shape],
             self._headers,
             body(request, model=self.target.model, dialect=self._dialect),
         )
-        call = _Call(on_sent, on_tokens, on_answer)
+        heard = _Call(on_sent, on_tokens, on_answer)
         limit = min(timeouts.connect, timeouts.total)
-        exchange = Exchange(http, call, self._clock, connect_within=limit, patient=call)
-        call.watch = Watch(exchange, call, timeouts, stream=request.stream)
-        try:
-            ending = await self._transport.exchange(exchange)
-        finally:
-            call.watch.end()
-        if ending.outcome is Outcome.TIMEOUT_CONNECT and timeouts.total < timeouts.connect:
-            ending = Ending(ending.at, Outcome.TIMEOUT_TOTAL, ending.reason)
-        return self._answer(call, ending)
+        exchange = Exchange(http, heard, self._clock, connect_within=limit, patient=heard)
+        return Call(self._transport, exchange, heard, self._answer, timeouts, request.stream)
 
     def _answer(self, call: _Call, ending: Ending) -> Answer:
         reading = call.reading
@@ -109,6 +117,62 @@ class EngineClient:
             retry_after=retry_after(call.headers, self._wall),
             error="" if outcome.success else excerpt(why, (self.target.api_key,)),
         )
+
+
+class Call:
+    """One call, made ahead of its time. Never begun, it has opened nothing and leaves nothing."""
+
+    __slots__ = ("_answer", "_begun", "_exchange", "_heard", "_stream", "_timeouts", "_transport")
+
+    def __init__(
+        self,
+        transport: Transport,
+        exchange: Exchange,
+        heard: _Call,
+        answer: Callable[[_Call, Ending], Answer],
+        timeouts: Timeouts,
+        stream: bool,
+    ) -> None:
+        self._transport = transport
+        self._exchange = exchange
+        self._heard = heard
+        self._answer = answer
+        self._timeouts = timeouts
+        self._stream = stream
+        self._begun = False
+
+    def begin(self) -> bool:
+        """Send it here and now, if a connection is ready; else ``answer`` will.
+
+        Whoever begins it waits for its ``answer``, or else abandons it.
+        """
+        self._watched()
+        return self._transport.begin(self._exchange)
+
+    async def answer(self) -> Answer:
+        """What came of it, once; cancelling closes the connection."""
+        if not self._begun:
+            self._watched()
+        timeouts = self._timeouts
+        try:
+            ending = await self._transport.exchange(self._exchange)
+        finally:
+            self._heard.watch.end()
+        if ending.outcome is Outcome.TIMEOUT_CONNECT and timeouts.total < timeouts.connect:
+            ending = Ending(ending.at, Outcome.TIMEOUT_TOTAL, ending.reason)
+        return self._answer(self._heard, ending)
+
+    def abandon(self) -> None:
+        """Close what was begun, without an answer."""
+        if self._begun:
+            self._exchange.abort()
+            self._heard.watch.end()
+
+    def _watched(self) -> None:
+        """Its time-outs run from here on."""
+        self._begun = True
+        heard = self._heard
+        heard.watch = Watch(self._exchange, heard, self._timeouts, stream=self._stream)
 
 
 class _Call:

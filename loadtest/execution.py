@@ -204,6 +204,7 @@ class _Run:
             Behaviour(self._schedule, scenario.retries, scenario.cancellations),
             enforcing.retrier if enforcing else None,
             alarm.finest(),
+            client.call,
         )
         self.driver = Driver(self._schedule, means, drain=scenario.drain_s)
         self._cpu = 0.0

@@ -68,6 +68,10 @@ class AiohttpTransport:
         except socket.gaierror:
             return
 
+    def begin(self, exchange: Exchange) -> bool:  # noqa: ARG002 - the protocol's
+        """Never: aiohttp sends in its own time."""
+        return False
+
     async def exchange(self, exchange: Exchange) -> Ending:
         """Send the request; once more if the connection at rest that took it was stale."""
         try:
