@@ -122,7 +122,9 @@ class EngineClient:
 class Call:
     """One call, made ahead of its time. Never begun, it has opened nothing and leaves nothing."""
 
-    __slots__ = ("_answer", "_begun", "_exchange", "_heard", "_stream", "_timeouts", "_transport")
+    __slots__ = (
+        "_answer", "_began_at", "_exchange", "_heard", "_stream", "_timeouts", "_transport",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -139,40 +141,32 @@ class Call:
         self._answer = answer
         self._timeouts = timeouts
         self._stream = stream
-        self._begun = False
+        self._began_at: float | None = None
 
     def begin(self) -> bool:
         """Send it here and now, if a connection is ready; else ``answer`` will.
 
-        Whoever begins it waits for its ``answer``, or else abandons it.
+        Whoever begins it waits for its ``answer`` in the same turn of the event loop or the next,
+        for only then do its time-outs act; or else abandons it.
         """
-        self._watched()
+        self._began_at = self._exchange.clock()
         return self._transport.begin(self._exchange)
 
     async def answer(self) -> Answer:
         """What came of it, once; cancelling closes the connection."""
-        if not self._begun:
-            self._watched()
-        timeouts = self._timeouts
+        timeouts, heard = self._timeouts, self._heard
+        heard.watched(Watch(self._exchange, heard, timeouts, self._began_at, stream=self._stream))
         try:
             ending = await self._transport.exchange(self._exchange)
         finally:
-            self._heard.watch.end()
+            heard.unwatched()
         if ending.outcome is Outcome.TIMEOUT_CONNECT and timeouts.total < timeouts.connect:
             ending = Ending(ending.at, Outcome.TIMEOUT_TOTAL, ending.reason)
-        return self._answer(self._heard, ending)
+        return self._answer(heard, ending)
 
     def abandon(self) -> None:
         """Close what was begun, without an answer."""
-        if self._begun:
-            self._exchange.abort()
-            self._heard.watch.end()
-
-    def _watched(self) -> None:
-        """Its time-outs run from here on."""
-        self._begun = True
-        heard = self._heard
-        heard.watch = Watch(self._exchange, heard, self._timeouts, stream=self._stream)
+        self._exchange.abort()
 
 
 class _Call:
@@ -186,10 +180,8 @@ class _Call:
         "reading",
         "sent_at",
         "status",
-        "watch",
+        "_watch",
     )
-
-    watch: Watch
 
     def __init__(
         self,
@@ -198,6 +190,7 @@ class _Call:
         on_answer: OnAnswer | None,
     ) -> None:
         self._on_sent = on_sent
+        self._watch: Watch | None = None
         self.on_tokens = on_tokens
         self._told = 0
         self.reading = Reading(on_answer=on_answer)
@@ -222,7 +215,22 @@ class _Call:
             self.sent_at = at
             if self._on_sent is not None:
                 self._on_sent(at)
-        self.watch.sent()
+        if self._watch is not None:
+            self._watch.sent()
+
+    def watched(self, watch: Watch) -> None:
+        """From now on, whatever has come already."""
+        self._watch = watch
+        if self.sent_at is not None:
+            watch.sent()
+        if self.reading.over_at is not None:
+            watch.over()
+
+    def unwatched(self) -> None:
+        """The call is over."""
+        if self._watch is not None:
+            self._watch.end()
+            self._watch = None
 
     def on_head(self, status: int, headers: Mapping[str, str]) -> None:
         self.status = status
@@ -236,8 +244,8 @@ class _Call:
         over = reading.over_at
         reading.body(at, data)
         self._tell()
-        if reading.over_at is not over:
-            self.watch.over()
+        if reading.over_at is not over and self._watch is not None:
+            self._watch.over()
 
     @property
     def waits(self) -> bool:
@@ -249,8 +257,8 @@ class _Call:
         over = reading.over_at
         reading.bodies(ats, pieces)
         self._tell()
-        if reading.over_at is not over:
-            self.watch.over()
+        if reading.over_at is not over and self._watch is not None:
+            self._watch.over()
 
     def _tell(self) -> None:
         """Of the chunks that were not told yet."""

@@ -58,6 +58,9 @@ class AiohttpTransport:
         """Nothing stamps what it reads."""
         return None
 
+    def between(self, look: Callable[[], None]) -> None:
+        """Each socket is read in a turn of its own."""
+
     async def settle(self) -> None:
         """Nothing is held back."""
 

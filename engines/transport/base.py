@@ -142,5 +142,9 @@ class MeasuringTransport(Transport, Protocol):
         """How late bytes were read, where the kernel's stamps tell."""
         ...
 
+    def between(self, look: Callable[[], None]) -> None:
+        """Have it called between two pieces of reading, where those are many at a time."""
+        ...
+
     async def settle(self) -> None:
         """Hand on what has been read and held back."""

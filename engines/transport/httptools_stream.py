@@ -110,6 +110,11 @@ class HttptoolsTransport:
         self._settling.stop()
         await asyncio.sleep(0)
 
+    def between(self, look: Callable[[], None]) -> None:
+        """Have it called between two sockets that are read in one turn."""
+        if self._harvest is not None:
+            self._harvest.between = look
+
     async def settle(self) -> None:
         """Hand on what has been read and held back."""
         await self._settling.all()
