@@ -150,6 +150,7 @@ async def measure(order: Order, observer: Observer, stop: asyncio.Event) -> Meas
             run = _Run(order, client, recorder, transport.settle)
             feed = SignalsFeed(target, order.rules, clock=time.monotonic, on_signals=run.on_signals)
             run.feed = feed
+            transport.between(run.driver.look)
             # One of several workers asks the engine for its signals; the others would only load it.
             asks = order.part.number == 0
             async with _beside(feed.run() if asks else asyncio.sleep(0)):
@@ -205,6 +206,7 @@ class _Run:
             Behaviour(self._schedule, scenario.retries, scenario.cancellations),
             enforcing.retrier if enforcing else None,
             alarm.finest(),
+            client.call,
         )
         self.driver = Driver(self._schedule, means, drain=scenario.drain_s)
         self._limit = CpuLimit.of_process()
