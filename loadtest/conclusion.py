@@ -25,6 +25,7 @@ from measurement.doubted import NOTHING, Doubted, Stall
 from measurement.histogram import Histogram
 from measurement.objective_verdict import INVALID
 from measurement.outcome import Outcome
+from measurement.slo import Slo
 from measurement.steady import Steady, detect
 from measurement.stimulus import Expected
 from measurement.summary import Summary, summarise
@@ -134,7 +135,7 @@ def conclude(
         scheduled=_due(scenario, facts, seen) if seen.due is None else seen.due,
         loop_lag=seen.loop_lag,
         receive_lag=_receive_lag(seen),
-        ttft_target=ttft_target(scenario),
+        ttft_target=ttft_target(scenario.slo),
         expected=_expected(scenario, facts),
     ).worsened(seen.lost)
     validity = _doubted(validity, scenario, seen)
@@ -219,11 +220,11 @@ def _receive_lag(seen: Seen) -> Histogram | None:
     return receive.lag
 
 
-def ttft_target(scenario: Scenario) -> float | None:
+def ttft_target(slo: Slo | None) -> float | None:
     """The tightest TTFT objective, in seconds."""
-    if scenario.slo is None:
+    if slo is None:
         return None
-    found = [item.max for item in scenario.slo.objectives if item.metric == "ttft_ms"]
+    found = [item.max for item in slo.objectives if item.metric == "ttft_ms"]
     return min(found) / 1e3 if found else None
 
 

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from loadtest.crew_member import Member, row_of
 from loadtest.execution import Observer
-from loadtest.news import News, Sums
+from loadtest.news import News, Sums, doubts, invalid
 from loadtest.recorder import SAMPLES, Recorder
 from loadtest.scenario import Scenario
 from loadtest.schedule import Slice
 from loadtest.window_merge import WindowMerge
-from measurement.because import because
 from measurement.live import Live
-from measurement.objective_verdict import INVALID
-from measurement.validity import Validity
-from measurement.verdict import Verdict
 from measurement.window import Window
 
 GAUGES = ("in_flight", "waiting", "limit")
@@ -89,19 +84,13 @@ class Desk:
         self._recorder.windows(windows)
         self._live.update(windows)
         verdict, totals = self._sums.now(last=last)
-        if self._doubts:
-            verdict = self._doubted(verdict)
+        verdict = invalid(verdict, (*self._doubts, *doubts(self._totals)), self._live.tally)
         gauges = {name: self._sum(name) for name in GAUGES}
         totals = {**totals, **gauges, "first_errors": self._first_errors()}
         totals["by_worker"] = self._rows
         self._observer.news(
             News(self._at, tuple(windows), (), verdict, totals, self._signals_missing)
         )
-
-    def _doubted(self, verdict: Verdict) -> Verdict:
-        """The verdict so far, when something has already made the run invalid."""
-        why = because(INVALID, (), self._live.tally, Validity().worsened(self._doubts))
-        return replace(verdict, outcome=INVALID, because=why, reasons=self._doubts)
 
     def _sum(self, name: str) -> int | None:
         known = [totals[name] for totals in self._totals if totals.get(name) is not None]

@@ -13,7 +13,7 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -44,7 +44,7 @@ from loadtest.driver import Driver, Means
 from loadtest.enforcing import Enforcing, Surroundings
 from loadtest.facts import Facts
 from loadtest.loopwatch import LoopWatch
-from loadtest.news import News, Newsroom
+from loadtest.news import DOUBTED, News, Newsroom
 from loadtest.outline import Outline
 from loadtest.recorder import Recorder, read_of_windows, read_samples
 from loadtest.roster import Known
@@ -184,7 +184,7 @@ class _Run:
         self._answers = AnswerWatch(
             self._clock,
             self._watch.stalls,
-            most=most_lag(ttft_target(scenario)),
+            most=most_lag(ttft_target(scenario.slo)),
             stamped=carrier == transports.KERNEL,
         )
         self._salt = scenario.prompt_salt or secrets.token_hex(8)
@@ -269,6 +269,7 @@ class _Run:
         enforcing = self._enforcing
         limiter = enforcing.limiter if enforcing else None
         return {
+            DOUBTED: asdict(self._answers.firsts),
             "in_flight": self.driver.in_flight,
             "waiting": enforcing.waiting if enforcing else 0,
             "limit": limiter.limit if limiter else None,

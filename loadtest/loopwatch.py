@@ -10,7 +10,9 @@ from __future__ import annotations
 import asyncio
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Self
 
 from measurement.doubted import Stall
 from measurement.histogram import HistogramBuilder
@@ -65,6 +67,17 @@ class LoopWatch:
         return tuple(
             (since - origin, until - origin) for since, until in both if until - since >= _LONG
         )
+
+    @classmethod
+    @contextmanager
+    def watching(cls, clock: Callable[[], float]) -> Iterator[Self]:
+        """One that runs for as long as the block does."""
+        watch = cls(clock)
+        watch.start()
+        try:
+            yield watch
+        finally:
+            watch.stop()
 
     def _remember(self) -> None:
         now, start = self._clock(), self._due

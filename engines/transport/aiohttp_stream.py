@@ -26,6 +26,7 @@ from engines.transport.decoding import BodyDecoder
 from engines.transport.dial import refused
 from engines.transport.httptools_stream import LINGER
 from engines.transport.kernel_clock import ReceiveLag
+from engines.transport.patient_timeout import patient_timeout
 from measurement.outcome import Outcome
 
 _READ = 1 << 18
@@ -81,7 +82,7 @@ class AiohttpTransport:
     async def exchange(self, exchange: Exchange) -> Ending:
         """Send the request; once more if the connection at rest that took it was stale."""
         try:
-            async with asyncio.timeout(_finite(exchange.connect_within)):
+            async with patient_timeout(exchange.connect_within):
                 await self._pin(exchange.request.url)
         except TimeoutError:
             return Ending(exchange.clock(), Outcome.TIMEOUT_CONNECT, _no_connection(exchange))
@@ -150,7 +151,6 @@ class AiohttpTransport:
 
     def _request(self, exchange: Exchange, context: SimpleNamespace) -> Any:
         request = exchange.request
-        within = _finite(exchange.connect_within)
         return self._opened().request(
             request.method,
             request.url,
@@ -159,7 +159,7 @@ class AiohttpTransport:
             skip_auto_headers=("User-Agent",),
             allow_redirects=False,
             proxy=None if self._rules.proxy is None else self._rules.proxy.url,
-            timeout=aiohttp.ClientTimeout(total=None, connect=within),
+            timeout=aiohttp.ClientTimeout(total=None, connect=exchange.connect_within),
             trace_request_ctx=context,
         )
 
@@ -228,12 +228,14 @@ async def _read(
 
 
 class _Connector(aiohttp.TCPConnector):
-    """Takes no socket that met itself for a connection to a server."""
+    """Takes no socket that met itself for a connection to a server, and gives up waiting for one in
+    our own way: aiohttp's rounds a time-out of over 5 s up to the next whole second."""
 
     async def connect(
         self, req: aiohttp.ClientRequest, traces: list[Trace], timeout: aiohttp.ClientTimeout
     ) -> Connection:
-        made = await super().connect(req, traces, timeout)
+        async with patient_timeout(math.inf if timeout.connect is None else timeout.connect):
+            made = await super().connect(req, traces, aiohttp.ClientTimeout(total=None))
         transport = made.transport
         if transport is None or transport.get_extra_info("sockname") != (
             transport.get_extra_info("peername")
@@ -271,10 +273,6 @@ def _result(host: str, port: int, address: str) -> ResolveResult:
     return ResolveResult(
         hostname=host, host=address, port=port, family=family, proto=0, flags=flags
     )
-
-
-def _finite(seconds: float) -> float | None:
-    return seconds if math.isfinite(seconds) else None
 
 
 def _no_connection(exchange: Exchange) -> str:
