@@ -59,8 +59,8 @@ function redraw() {
   showMixed($("mixed"), latest.mixed ?? []);
   if (latest.verdict) showVerdict($("verdict"), latest.verdict, latest.run.status);
   if (latest.tiles) showTiles($("tiles"), latest.tiles);
-  if (latest.failures) showFailures($("failures"), latest.failures, cohorts.t.length > 0);
-  if (latest.tenants) showTenants($("tenants"), latest.tenants, latest.tiles?.find(({ id }) => id === "attainment")?.target ?? null);
+  if (latest.failures) showFailures($("failures"), latest.failures, cohorts.t.length > 0, now.ended);
+  if (latest.tenants) showTenants($("tenants"), latest.tenants, latest.tiles?.find(({ id }) => id === "attainment")?.target ?? null, now.ended);
 }
 
 /** At most one redraw at a time, however many frames come. */
