@@ -51,6 +51,7 @@ def build(run: Run, board: Board, decided: Decided, *, since: int) -> Frame:
         "summaries": sentences(run, slo, board, shown),
         "failures": tables.failures(run),
         "tenants": tables.tenants(run, slo.target_for if slo else None),
+        "crew": crew.rows(run),
     }
 
 
