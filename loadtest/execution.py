@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import resource
 import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
@@ -46,6 +45,7 @@ from loadtest.facts import Facts
 from loadtest.loopwatch import LoopWatch
 from loadtest.news import DOUBTED, News, Newsroom
 from loadtest.outline import Outline
+from loadtest.pulse import Pulse, cpu_seconds
 from loadtest.recorder import Recorder, read_of_windows, read_samples
 from loadtest.roster import Known
 from loadtest.runclock import RunClock
@@ -180,6 +180,7 @@ class _Run:
         self._clock = RunClock(time.monotonic)
         self._fold = WindowFold(slo=scenario.slo)
         self._watch = LoopWatch(time.monotonic)
+        self._pulse = Pulse(self._watch)
         carrier = transports.chosen(scenario.transport, scenario.endpoint.base_url)
         self._answers = AnswerWatch(
             self._clock,
@@ -223,6 +224,7 @@ class _Run:
         self._begin(await self._start())
         observer.started(self._order.scenario, self.facts)
         began, cpu, before = time.monotonic(), _cpu_seconds(), self._limit.read()
+        began, cpu = time.monotonic(), cpu_seconds()
         clock, fold, tell = self._clock, self._fold, observer.news
         self._watch.start()
         with self._newsroom as newsroom:
@@ -235,6 +237,7 @@ class _Run:
             self._wall, self._cpu = time.monotonic() - began, _cpu_seconds() - cpu
             after = self._limit.read()
             self._throttled = after.since(before) if after and before else None
+            self._wall, self._cpu = time.monotonic() - began, cpu_seconds() - cpu
             await newsroom.last(clock(), fold, feed, tell)
 
     def _on_sample(self, sample: Sample) -> None:
@@ -273,6 +276,7 @@ class _Run:
             "in_flight": self.driver.in_flight,
             "waiting": enforcing.waiting if enforcing else 0,
             "limit": limiter.limit if limiter else None,
+            "client": self._pulse.beat(),
         }
 
     async def _start(self) -> Start:
@@ -360,8 +364,3 @@ async def _beside(
 async def _cancel_on(stop: asyncio.Event, driver: Driver) -> None:
     await stop.wait()
     driver.cancel()
-
-
-def _cpu_seconds() -> float:
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
