@@ -52,6 +52,7 @@ from loadtest.runclock import RunClock
 from loadtest.scenario import Limits, Scenario
 from loadtest.schedule import WHOLE, Slice
 from loadtest.shadowing import shadowing
+from loadtest.throttling import CpuLimit, Throttled
 from loadtest.version import version
 from measurement.sample import Sample
 from measurement.validity import most_lag
@@ -206,6 +207,8 @@ class _Run:
             alarm.finest(),
         )
         self.driver = Driver(self._schedule, means, drain=scenario.drain_s)
+        self._limit = CpuLimit.of_process()
+        self._throttled: Throttled | None = None
         self._cpu = 0.0
         self._wall = 0.0
         self.facts = self._facts(0.0)
@@ -217,7 +220,7 @@ class _Run:
     async def _drive(self, observer: Observer, stop: asyncio.Event, feed: SignalsFeed) -> None:
         self._begin(await self._start())
         observer.started(self._order.scenario, self.facts)
-        began, cpu = time.monotonic(), _cpu_seconds()
+        began, cpu, before = time.monotonic(), _cpu_seconds(), self._limit.read()
         clock, fold, tell = self._clock, self._fold, observer.news
         self._watch.start()
         with self._newsroom as newsroom:
@@ -228,6 +231,8 @@ class _Run:
                 await self.driver.run()
             self._watch.stop()
             self._wall, self._cpu = time.monotonic() - began, _cpu_seconds() - cpu
+            after = self._limit.read()
+            self._throttled = after.since(before) if after and before else None
             await newsroom.last(clock(), fold, feed, tell)
 
     def _on_sample(self, sample: Sample) -> None:
@@ -249,6 +254,8 @@ class _Run:
             loop_lag=self._watch.lag.freeze(),
             doubted_gaps=self._answers.gaps,
             doubted_firsts=self._answers.firsts,
+            stalls=self._watch.long_stalls(self._clock.origin),
+            throttled=self._throttled,
             cpu_share=self._cpu / self._wall if self._wall else None,
             carried=carried,
             policy=self._enforcing.told() if self._enforcing else {},

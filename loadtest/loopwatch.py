@@ -19,6 +19,9 @@ _TICK = 0.02
 _STALL = 0.005
 """Seconds of lag from which on a stall is remembered."""
 
+_LONG = 0.5
+"""Seconds of a stall from which on it is told in the report."""
+
 
 class LoopWatch:
     """Start it, stop it, read ``lag``: seconds between a timer's due time and its turn."""
@@ -55,6 +58,13 @@ class LoopWatch:
         self._remember()
         first, last = bisect_left(self._ends, since), bisect_right(self._starts, until + _TICK)
         return list(zip(self._starts[first:last], self._ends[first:last], strict=True))
+
+    def long_stalls(self, origin: float) -> tuple[Stall, ...]:
+        """Those in which whole windows may have passed unheard, in seconds from ``origin``."""
+        both = zip(self._starts, self._ends, strict=True)
+        return tuple(
+            (since - origin, until - origin) for since, until in both if until - since >= _LONG
+        )
 
     def _remember(self) -> None:
         now, start = self._clock(), self._due

@@ -15,12 +15,15 @@ from urllib.parse import urlsplit
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.connector import Connection
+from aiohttp.tracing import Trace
 
 from engines.egress import EgressDenied, EgressRules, Lookup, Pinned, way_to
 from engines.transport.aiohttp_faults import ending_of
 from engines.transport.base import Ending, Exchange
 from engines.transport.connection import HEAD_LIMIT
 from engines.transport.decoding import BodyDecoder
+from engines.transport.dial import refused
 from engines.transport.httptools_stream import LINGER
 from engines.transport.kernel_clock import ReceiveLag
 from measurement.outcome import Outcome
@@ -157,7 +160,7 @@ class AiohttpTransport:
         """The session, made within the event loop that carries it."""
         if self._session is None:
             context: ssl.SSLContext | bool = self._ssl_context or True
-            connector = aiohttp.TCPConnector(
+            connector = _Connector(
                 limit=0, keepalive_timeout=60.0, ssl=context, resolver=_Pins(self._pinned)
             )
             self._session = aiohttp.ClientSession(
@@ -215,6 +218,23 @@ async def _read(
         at = exchange.clock()
         exchange.sink.on_body(at, decoder.decode(data) if decoder is not None else data)
     exchange.end(None, at=at)
+
+
+class _Connector(aiohttp.TCPConnector):
+    """Takes no socket that met itself for a connection to a server."""
+
+    async def connect(
+        self, req: aiohttp.ClientRequest, traces: list[Trace], timeout: aiohttp.ClientTimeout
+    ) -> Connection:
+        made = await super().connect(req, traces, timeout)
+        transport = made.transport
+        if transport is None or transport.get_extra_info("sockname") != (
+            transport.get_extra_info("peername")
+        ):
+            return made
+        error = refused(transport.get_extra_info("socket"))
+        made.close()
+        raise aiohttp.ClientConnectorError(req.connection_key, error)
 
 
 class _Pins(AbstractResolver):

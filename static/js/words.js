@@ -41,7 +41,7 @@ const english = {
   rateSaid: "Mean {mean}, at most {most}, counted in steps of {step} s.",
   rate: "Rate", requestsPerSecond: "requests per second", scheduled: "Scheduled", bucket: "Tokens", andMore: "{low} and more",
   promptTokens: "Prompt length", outputTokens: "Output length", requests: "Requests", tokens: "tokens",
-  up: "up", down: "down", unheard: "not heard of", noLanes: "No lane has been reported yet.",
+  up: "up", down: "down", noAnswer: "no answer", lateWaiting: "{n} waiting past their objective", lateQuiet: "{n} waiting past their objective, no byte for {s}", unheard: "not heard of", noLanes: "No lane has been reported yet.",
   shadowed: "shadow", noDecisions: "No decision in the time shown: a fixed limit makes none.",
   noTraffic: "Nobody asked in the last minutes.", perSecond: "{v} /s", inBlock: "{arm}, block {block}",
   gapOfBlocks: "gap of the candidate over the baseline", points: "points", block: "Block",
