@@ -114,8 +114,6 @@ class Reading:
             for at, piece in zip(ats, pieces, strict=True):
                 self.body(at, piece)
             return
-        if parser.between and self._all_alike(ats, text, pieces):
-            return
         ends = list(accumulate(map(len, pieces)))
         place = turn = 0
         while turn < len(pieces):
@@ -134,20 +132,6 @@ class Reading:
                 self._alike(alike.arrivals(text, run, ats, ends, pieces))
                 place = run.end
             turn = bisect_right(ends, place)
-
-    def _all_alike(self, ats: Sequence[float], text: bytes, pieces: Sequence[bytes]) -> bool:
-        """Take pieces that are each one event like the first of them; whether they were."""
-        shape = alike.shape_of(pieces[0])
-        if shape is None or not shape.fits(text, pieces):
-            return False
-        chunks = self.chunks
-        self._event(ats[0], pieces[0][len(b"data: ") : -2], "message")
-        if len(pieces) > 1 and self.chunks > chunks:
-            self._alike(ats[1:])
-            return True
-        for at, piece in zip(ats[1:], pieces[1:], strict=True):
-            self.body(at, piece)
-        return True
 
     def _alike(self, ats: Sequence[float]) -> None:
         """Chunks like the last one but for their text. What else it said, they say again: that

@@ -13,14 +13,13 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import cast
 
 import httptools
 
 from engines.transport.base import Exchange
 from engines.transport.decoding import BodyDecoder, DecodingError
-from engines.transport.held import MOST_HELD, Held, may_wait, payloads
+from engines.transport.held import MOST_HELD, Held, may_wait
 from measurement.outcome import Outcome
 
 HEAD_LIMIT = 64 * 1024
@@ -37,12 +36,6 @@ class Connection(asyncio.Protocol):
         self._parts: list[bytes] = []
         self.on_body: Callable[[bytes], None] = self._parts.append
         """httptools' call, for each piece of the body."""
-        self._whole: list[None] = []
-        """Not empty behind the end of a chunk, until the next one's size line is over."""
-        self.on_chunk_header: Callable[[], None] = self._whole.clear
-        self.on_chunk_complete: Callable[[], None] = partial(self._whole.append, None)
-        self._last = b""
-        """What the parser was fed last."""
         self.held: Held | None = None
         """Reads that wait, each with its stamp; None while nothing may wait."""
         self.times_of: Callable[[Held], Sequence[float]] = _as_they_are
@@ -144,10 +137,6 @@ class Connection(asyncio.Protocol):
         self.held = Held()
         times, parts = self.times_of(held), self._parts
         ats, at, fault = times, times[-1], ""
-        if self._between_chunks and (found := payloads(held.data)) is not None:
-            # The parser stands before a chunk and would do so again: it need not see these.
-            self._tell(exchange, times, found)
-            return
         reached = self._parse_all(held.data)
         if self._fault or reached != list(range(1, len(times) + 1)):
             # Not one piece a read, or one of them has ended it all.
@@ -155,29 +144,15 @@ class Connection(asyncio.Protocol):
             at = times[len(reached) - 1]
             steps = zip(times, [0, *reached], reached, strict=False)
             ats = [when for when, before, after in steps for _ in range(before, after)]
-        told = self._tell(exchange, ats, parts)
-        parts.clear()
-        if told:
-            self._conclude(exchange, at, fault)
-
-    @property
-    def _between_chunks(self) -> bool:
-        """Whether the parser's next byte is the first of a chunk's size line.
-
-        Behind a chunk's end it has taken no line's end more; so where its last two bytes are
-        one, it was that chunk's.
-        """
-        return bool(self._whole) and self._last[-2:] == b"\r\n"
-
-    def _tell(self, exchange: Exchange, ats: Sequence[float], parts: Sequence[bytes]) -> bool:
-        """Hand on what several reads brought; whether the sink took it."""
         try:
             if parts and exchange.patient is not None:
                 exchange.patient.on_bodies(ats, parts)
         except Exception as error:  # noqa: BLE001 - a sink's defect belongs to the caller
             exchange.defect(error)
-            return False
-        return True
+            return
+        finally:
+            parts.clear()
+        self._conclude(exchange, at, fault)
 
     def overdue(self) -> bool:
         """Whether what is held was held when this was last asked."""
@@ -210,7 +185,6 @@ class Connection(asyncio.Protocol):
         reached: list[int] = []
         try:
             for data in held:
-                self._last = data
                 feed(data)
                 reached.append(len(parts))
                 if self._complete:
@@ -222,7 +196,6 @@ class Connection(asyncio.Protocol):
 
     def _parse(self, data: bytes) -> str:
         """What is wrong with it; "" where nothing is."""
-        self._last = data
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserUpgrade, httptools.HttpParserError) as error:
