@@ -223,8 +223,7 @@ class _Run:
     async def _drive(self, observer: Observer, stop: asyncio.Event, feed: SignalsFeed) -> None:
         self._begin(await self._start())
         observer.started(self._order.scenario, self.facts)
-        began, cpu, before = time.monotonic(), _cpu_seconds(), self._limit.read()
-        began, cpu = time.monotonic(), cpu_seconds()
+        began, cpu, before = time.monotonic(), cpu_seconds(), self._limit.read()
         clock, fold, tell = self._clock, self._fold, observer.news
         self._watch.start()
         with self._newsroom as newsroom:
@@ -234,10 +233,9 @@ class _Run:
             ):
                 await self.driver.run()
             self._watch.stop()
-            self._wall, self._cpu = time.monotonic() - began, _cpu_seconds() - cpu
+            self._wall, self._cpu = time.monotonic() - began, cpu_seconds() - cpu
             after = self._limit.read()
             self._throttled = after.since(before) if after and before else None
-            self._wall, self._cpu = time.monotonic() - began, cpu_seconds() - cpu
             await newsroom.last(clock(), fold, feed, tell)
 
     def _on_sample(self, sample: Sample) -> None:
