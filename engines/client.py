@@ -66,23 +66,31 @@ class EngineClient:
         each: for the first one at once, for others as they are parsed, several at a time.
         ``on_answer(at)`` is called when the first one of the answer itself came.
         """
+        call = self.call(
+            request, timeouts, on_sent=on_sent, on_tokens=on_tokens, on_answer=on_answer
+        )
+        return await call.answer()
+
+    def call(
+        self,
+        request: CompletionRequest,
+        timeouts: Timeouts,
+        *,
+        on_sent: OnSent | None = None,
+        on_tokens: OnTokens | None = None,
+        on_answer: OnAnswer | None = None,
+    ) -> Call:
+        """The same, made ahead: its bytes are ready, and nothing is sent yet."""
         http = HttpRequest(
             "POST",
             self._urls[request.shape],
             self._headers,
             body(request, model=self.target.model, dialect=self._dialect),
         )
-        call = _Call(on_sent, on_tokens, on_answer)
+        heard = _Call(on_sent, on_tokens, on_answer)
         limit = min(timeouts.connect, timeouts.total)
-        exchange = Exchange(http, call, self._clock, connect_within=limit, patient=call)
-        call.watch = Watch(exchange, call, timeouts, stream=request.stream)
-        try:
-            ending = await self._transport.exchange(exchange)
-        finally:
-            call.watch.end()
-        if ending.outcome is Outcome.TIMEOUT_CONNECT and timeouts.total < timeouts.connect:
-            ending = Ending(ending.at, Outcome.TIMEOUT_TOTAL, ending.reason)
-        return self._answer(call, ending)
+        exchange = Exchange(http, heard, self._clock, connect_within=limit, patient=heard)
+        return Call(self._transport, exchange, heard, self._answer, timeouts, request.stream)
 
     def _answer(self, call: _Call, ending: Ending) -> Answer:
         reading = call.reading
@@ -111,6 +119,56 @@ class EngineClient:
         )
 
 
+class Call:
+    """One call, made ahead of its time. Never begun, it has opened nothing and leaves nothing."""
+
+    __slots__ = (
+        "_answer", "_began_at", "_exchange", "_heard", "_stream", "_timeouts", "_transport",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        transport: Transport,
+        exchange: Exchange,
+        heard: _Call,
+        answer: Callable[[_Call, Ending], Answer],
+        timeouts: Timeouts,
+        stream: bool,
+    ) -> None:
+        self._transport = transport
+        self._exchange = exchange
+        self._heard = heard
+        self._answer = answer
+        self._timeouts = timeouts
+        self._stream = stream
+        self._began_at: float | None = None
+
+    def begin(self) -> bool:
+        """Send it here and now, if a connection is ready; else ``answer`` will.
+
+        Whoever begins it waits for its ``answer`` in the same turn of the event loop or the next,
+        for only then do its time-outs act; or else abandons it.
+        """
+        self._began_at = self._exchange.clock()
+        return self._transport.begin(self._exchange)
+
+    async def answer(self) -> Answer:
+        """What came of it, once; cancelling closes the connection."""
+        timeouts, heard = self._timeouts, self._heard
+        heard.watched(Watch(self._exchange, heard, timeouts, self._began_at, stream=self._stream))
+        try:
+            ending = await self._transport.exchange(self._exchange)
+        finally:
+            heard.unwatched()
+        if ending.outcome is Outcome.TIMEOUT_CONNECT and timeouts.total < timeouts.connect:
+            ending = Ending(ending.at, Outcome.TIMEOUT_TOTAL, ending.reason)
+        return self._answer(heard, ending)
+
+    def abandon(self) -> None:
+        """Close what was begun, without an answer."""
+        self._exchange.abort()
+
+
 class _Call:
     """One call under way: the sink of its bytes and the progress that its watch looks at."""
 
@@ -122,10 +180,8 @@ class _Call:
         "reading",
         "sent_at",
         "status",
-        "watch",
+        "_watch",
     )
-
-    watch: Watch
 
     def __init__(
         self,
@@ -134,6 +190,7 @@ class _Call:
         on_answer: OnAnswer | None,
     ) -> None:
         self._on_sent = on_sent
+        self._watch: Watch | None = None
         self.on_tokens = on_tokens
         self._told = 0
         self.reading = Reading(on_answer=on_answer)
@@ -158,7 +215,22 @@ class _Call:
             self.sent_at = at
             if self._on_sent is not None:
                 self._on_sent(at)
-        self.watch.sent()
+        if self._watch is not None:
+            self._watch.sent()
+
+    def watched(self, watch: Watch) -> None:
+        """From now on, whatever has come already."""
+        self._watch = watch
+        if self.sent_at is not None:
+            watch.sent()
+        if self.reading.over_at is not None:
+            watch.over()
+
+    def unwatched(self) -> None:
+        """The call is over."""
+        if self._watch is not None:
+            self._watch.end()
+            self._watch = None
 
     def on_head(self, status: int, headers: Mapping[str, str]) -> None:
         self.status = status
@@ -172,8 +244,8 @@ class _Call:
         over = reading.over_at
         reading.body(at, data)
         self._tell()
-        if reading.over_at is not over:
-            self.watch.over()
+        if reading.over_at is not over and self._watch is not None:
+            self._watch.over()
 
     @property
     def waits(self) -> bool:
@@ -185,8 +257,8 @@ class _Call:
         over = reading.over_at
         reading.bodies(ats, pieces)
         self._tell()
-        if reading.over_at is not over:
-            self.watch.over()
+        if reading.over_at is not over and self._watch is not None:
+            self._watch.over()
 
     def _tell(self) -> None:
         """Of the chunks that were not told yet."""

@@ -40,14 +40,21 @@ class Watch:
     )  # fmt: skip
 
     def __init__(
-        self, exchange: Exchange, progress: Progress, timeouts: Timeouts, *, stream: bool
+        self,
+        exchange: Exchange,
+        progress: Progress,
+        timeouts: Timeouts,
+        began_at: float | None = None,
+        *,
+        stream: bool,
     ) -> None:
+        """``began_at``: when the call began, if that was before now."""
         self._exchange = exchange
         self._progress = progress
         self._timeouts = timeouts
         self._stream = stream
         self._shortest = min(timeouts.first_token, timeouts.idle)
-        self._started_at = exchange.clock()
+        self._started_at = exchange.clock() if began_at is None else began_at
         self._timer: asyncio.TimerHandle | None = None
         self._due_at = 0.0
         self._spared = False

@@ -8,6 +8,7 @@ early then wakes up several times before each moment. Linux has timers that are 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ctypes
 import math
 import os
@@ -72,14 +73,15 @@ class FileAlarm:
         if self._file < 0:
             raise OSError(ctypes.get_errno(), "no timer to wait for")
         self._ring = ring
+        self._at = 0
         self._spec = _Spec(0, 0, 0, 0)
         self._pointer = ctypes.byref(self._spec)
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(self._file, self._rang)
 
     def set(self, wait: float) -> None:
-        at = time.monotonic_ns() + max(1, math.ceil(wait * _SECOND))
-        self._spec.value_s, self._spec.value_ns = divmod(at, _SECOND)
+        self._at = time.monotonic_ns() + max(1, math.ceil(wait * _SECOND))
+        self._spec.value_s, self._spec.value_ns = divmod(self._at, _SECOND)
         self._library.timerfd_settime(self._file, _ABSOLUTE, self._pointer, None)
 
     def stop(self) -> None:
@@ -89,11 +91,13 @@ class FileAlarm:
             self._file = -1
 
     def _rang(self) -> None:
-        try:
-            os.read(self._file, 8)
-        except BlockingIOError:
+        at = self._at
+        if time.monotonic_ns() < at:
             return  # set anew meanwhile
         self._ring()
+        if self._at == at and self._file >= 0:  # else to set it anew has silenced it
+            with contextlib.suppress(BlockingIOError):
+                os.read(self._file, 8)
 
 
 def finest() -> MakeAlarm:

@@ -18,6 +18,11 @@ from schedulers.runtime.limiter import Limiter, Permit
 class Door(Protocol):
     """Each entry is handed back once, by ``leave``."""
 
+    def enter_now(self) -> Any:
+        """Enter for the first time, where that takes no waiting and nothing else is to be said of a
+        request; None: ask ``enter``."""
+        ...
+
     async def enter(self, job: Job, attempt: int) -> Any:
         """Wait for a turn; Shed where the policy refuses it."""
         ...
@@ -36,6 +41,9 @@ class LimiterDoor:
 
     def __init__(self, limiter: Limiter) -> None:
         self._limiter = limiter
+
+    def enter_now(self) -> Permit | None:
+        return self._limiter.try_acquire()
 
     async def enter(self, job: Job, attempt: int) -> Permit:  # noqa: ARG002 - all are alike here
         return await self._limiter.acquire()
@@ -62,6 +70,9 @@ class QueueDoor:
         self._queue = queue
         self._clock = clock
         self._roster = roster
+
+    def enter_now(self) -> None:
+        """Never: the laws decide when they have seen the request."""
 
     async def enter(self, job: Job, attempt: int) -> Entry:
         request = self._roster.enter(job, self._clock(), attempt)

@@ -11,7 +11,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import partial
+from typing import Any, Protocol, TypedDict
 
 from engines.answer import Answer
 from engines.outcomes import RETRIED
@@ -19,6 +20,7 @@ from engines.request import CompletionRequest, Timeouts
 from engines.transport.patient_timeout import GRACE, LATE
 from loadtest.alarm import LoopAlarm, MakeAlarm
 from loadtest.behaviour import Behaviour
+from loadtest.departure import Call, Departure
 from loadtest.door import Door
 from loadtest.inflight import Flight
 from loadtest.pacer import DROP_AFTER, pacer
@@ -41,6 +43,14 @@ KINDS: Mapping[Outcome, OutcomeKind] = {
     Outcome.TIMEOUT_TOTAL: OutcomeKind.TIMED_OUT,
 }
 """What an outcome says about load; those that are not here failed for other causes."""
+
+
+class _Heard(TypedDict):
+    on_sent: Callable[[float], None]
+    on_tokens: Callable[[Sequence[float], Sequence[int]], None]
+    on_answer: Callable[[float], None]
+
+
 _GIVE_UP_WITHIN = 0.5
 """Seconds that closing every open request may take before its sample is written without it."""
 
@@ -59,6 +69,20 @@ class Client(Protocol):
     ) -> Answer: ...
 
 
+class MakeCall(Protocol):
+    """``engines.client.EngineClient.call``: as ``complete``, but nothing is sent yet."""
+
+    def __call__(
+        self,
+        request: CompletionRequest,
+        timeouts: Timeouts,
+        *,
+        on_sent: Callable[[float], None] | None = None,
+        on_tokens: Callable[[Sequence[float], Sequence[int]], None] | None = None,
+        on_answer: Callable[[float], None] | None = None,
+    ) -> Call: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Means:
     """What a driver works with, all handed in."""
@@ -75,6 +99,8 @@ class Means:
     """The policy's retry law. Where there is one, it decides instead of the clients' behaviour."""
     alarm: MakeAlarm = LoopAlarm
     """What wakes the pacer of an open loop."""
+    ahead: MakeCall | None = None
+    """What makes the client's calls ahead of their time; None: each is made when it is due."""
 
 
 class Driver:
@@ -84,7 +110,9 @@ class Driver:
         self._means = means
         self._now = means.clock
         self._deadline = schedule.duration + drain
-        self._pacer = pacer(schedule, self._launch, means.clock, means.alarm)
+        self._pacer = pacer(schedule, self, means.clock, means.alarm)
+        self._undecided: set[Departure] = set()
+        """Due, and the policy has not been asked yet: nobody may go before them."""
         self._flights: dict[Flight, asyncio.Task[None]] = {}
         self._stop = asyncio.Event()
         self._idle = asyncio.Event()
@@ -153,16 +181,48 @@ class Driver:
         self.offered += 1
         self._means.fold.offered(job.index, job.shape.tenant, job.intended_at)
 
-    def _launch(self, job: Job, prompt: str) -> None:
-        self._offer(job)
-        flight = Flight(job)
-        if self._now() - job.intended_at > DROP_AFTER:
+    def look(self) -> None:
+        """Between two pieces of other work: send what is due by now."""
+        self._pacer.look()
+
+    def prepare(self, job: Job, prompt: str) -> Departure:
+        """Do what can be done of a request before it is due."""
+        flight, shape, ahead = Flight(job), job.shape, self._means.ahead
+        request = CompletionRequest(prompt, shape.output_tokens, tenant=shape.tenant)
+        departure = Departure(flight, request)
+        if ahead is not None and prompt:
+            departure.call = ahead(request, self._means.timeouts, **self._heard(departure))
+        return departure
+
+    def depart(self, departure: Departure) -> None:
+        """Have the policy decide, and send, if neither takes waiting."""
+        flight, call, door = departure.flight, departure.call, self._means.door
+        if call is None or self._now() - flight.job.intended_at > DROP_AFTER:
+            return
+        self._hand(departure)
+        if departure.refused is not None:
+            return
+        if door is not None:
+            departure.entry = None if self._undecided else door.enter_now()
+            if departure.entry is None:
+                self._undecided.add(departure)
+                return
+        flight.admitted_at = flight.handed_at
+        departure.begun = call.begin()
+
+    def launch(self, departure: Departure) -> None:
+        """See it through, be it sent yet or not."""
+        flight = departure.flight
+        self._offer(flight.job)
+        if flight.handed_at is None and self._now() - flight.job.intended_at > DROP_AFTER:
             self._finish(flight, flight.given_up(Outcome.DROPPED, self._now()))
             return
+        if departure.begun:
+            self._count(+1)
         self._idle.clear()
-        task = asyncio.get_running_loop().create_task(self._fly(flight, prompt))
+        task = asyncio.get_running_loop().create_task(self._fly(departure))
         self._flights[flight] = task
-        task.add_done_callback(self._landed)
+        task.add_done_callback(partial(self._landed, departure))
         self._expect_leaving(flight, task)
 
     def _expect_leaving(self, flight: Flight, task: asyncio.Task[None]) -> None:
@@ -180,28 +240,49 @@ class Driver:
             flight.ending = Outcome.CANCELLED
             self._flights[flight].cancel()
 
-    def _landed(self, task: asyncio.Task[None]) -> None:
+    def _landed(self, departure: Departure, task: asyncio.Task[None]) -> None:
         """A fault of our own ends the run; it is never counted as the engine's."""
-        if not task.cancelled() and (fault := task.exception()) is not None:
+        if task.cancelled():
+            self._never_flew(departure)
+        elif (fault := task.exception()) is not None:
             self._fault = self._fault or fault
             self._stop.set()
 
-    async def _fly(self, flight: Flight, prompt: str) -> None:
+    def _never_flew(self, departure: Departure) -> None:
+        """Given up before its task had its first turn: what it holds is given back here."""
+        flight = departure.flight
+        self._undecided.discard(departure)
+        if departure.begun and departure.call is not None:
+            departure.call.abandon()
+            self._count(-1)
+        if departure.entry is not None and self._means.door is not None:
+            self._means.door.leave(departure.entry, OutcomeKind.CANCELLED, None)
+        self._resolve(flight, flight.given_up(flight.ending or Outcome.CANCELLED, self._now()))
+
+    async def _fly(self, departure: Departure) -> None:
+        flight = departure.flight
         try:
-            sample = flight.whole(await self._tried(flight, prompt))
+            sample = flight.whole(await self._tried(departure))
         except asyncio.CancelledError:
             sample = flight.given_up(flight.ending or Outcome.CANCELLED, self._now())
         self._resolve(flight, sample)
 
-    async def _tried(self, flight: Flight, prompt: str) -> Sample:
+    def _hand(self, departure: Departure) -> None:
+        """To the policy, whose retry law may refuse it before anybody is asked."""
+        departure.flight.handed_at = self._now()
+        retrier = self._means.retrier
+        departure.refused = retrier.offered() if retrier is not None else None
+
+    async def _tried(self, departure: Departure) -> Sample:
         """One attempt, or as many as its client makes before the drain deadline."""
-        flight.handed_at = self._now()
-        retrier, wait = self._means.retrier, None
-        if retrier is not None and (refused := retrier.offered()) is not None:
-            return flight.shed(self._now(), refused.meaning, None)
+        flight, wait = departure.flight, None
+        if flight.handed_at is None:
+            self._hand(departure)
+        if departure.refused is not None:
+            return flight.shed(self._now(), departure.refused.meaning, None)
         while True:
             try:
-                sample = await self._held(flight, prompt)
+                sample = await self._held(departure)
             except Shed as shed:  # final: to ask our own admission again is no retry
                 return flight.shed(self._now(), shed.reason.meaning, shed.retry_after_s)
             wait = self._again_after(flight, sample, wait)
@@ -228,32 +309,48 @@ class Driver:
             failed, attempts, previous_wait=before, deadline_at=self._deadline
         )
 
-    async def _held(self, flight: Flight, prompt: str) -> Sample:
+    async def _held(self, departure: Departure) -> Sample:
         """Through the policy's door, whose laws learn how the attempt ended."""
-        door = self._means.door
+        door, flight = self._means.door, departure.flight
         if door is None:
             flight.admitted_at = flight.handed_at
-            return await self._send(flight, prompt)
-        entry = await door.enter(flight.job, len(flight.attempts) + 1)
+            return await self._send(departure)
+        if departure.entry is None:
+            self._undecided.discard(departure)
+            departure.entry = await door.enter(flight.job, len(flight.attempts) + 1)
         if flight.admitted_at is None:
             flight.admitted_at = self._now()
         kind, sample = OutcomeKind.CANCELLED, None
-
-        def on_first(ttft: float) -> None:
-            door.first_token(entry, ttft)
-
         try:
-            sample = await self._send(flight, prompt, on_first)
+            sample = await self._send(departure)
             kind = KINDS.get(sample.outcome, OutcomeKind.FAILED)
             return sample
         finally:
+            entry, departure.entry = departure.entry, None
             door.leave(entry, kind, sample)
 
-    async def _send(
-        self, flight: Flight, prompt: str, on_first: Callable[[float], None] | None = None
-    ) -> Sample:
+    async def _send(self, departure: Departure) -> Sample:
+        means, call, begun = self._means, departure.call, departure.begun
+        departure.call, departure.begun = None, False
+        if not begun:
+            self._count(+1)
+        try:
+            if call is not None:
+                answer = await call.answer()
+            else:
+                heard = self._heard(departure)
+                answer = await means.client.complete(departure.request, means.timeouts, **heard)
+        finally:
+            self._count(-1)
+        self.look()
+        sample = departure.flight.answered(answer, means.clock.since)
+        self.look()
+        return sample
+
+    def _heard(self, departure: Departure) -> _Heard:
+        """What the client calls as the answer comes."""
         means, fold, since = self._means, self._means.fold, self._means.clock.since
-        shape = flight.job.shape
+        flight, door = departure.flight, means.door
 
         def on_sent(at: float) -> None:
             if flight.sent(since(at)):
@@ -264,26 +361,15 @@ class Driver:
             times = [at - origin for at in ats]
             first = not flight.times
             flight.received(times, counts)
-            if first and flight.tried_at is not None and on_first is not None:
-                on_first(times[0] - flight.tried_at)
+            if first and flight.tried_at is not None and door is not None:
+                door.first_token(departure.entry, times[0] - flight.tried_at)
             fold.all_tokens(times, counts)
+            self._pacer.look()
 
         def on_answer(at: float) -> None:
             flight.first_answer_at = since(at)
 
-        request = CompletionRequest(prompt, shape.output_tokens, tenant=shape.tenant)
-        self._count(+1)
-        try:
-            answer = await means.client.complete(
-                request,
-                means.timeouts,
-                on_sent=on_sent,
-                on_tokens=on_tokens,
-                on_answer=on_answer,
-            )
-        finally:
-            self._count(-1)
-        return flight.answered(answer, since)
+        return {"on_sent": on_sent, "on_tokens": on_tokens, "on_answer": on_answer}
 
     def _count(self, change: int) -> None:
         self.in_flight += change
@@ -295,6 +381,7 @@ class Driver:
         self._finish(flight, sample)
         if not self._flights:
             self._idle.set()
+        self.look()
 
     def _finish(self, flight: Flight, sample: Sample) -> None:
         self._hand_on(sample)

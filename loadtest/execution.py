@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import resource
 import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
@@ -46,6 +45,7 @@ from loadtest.facts import Facts
 from loadtest.loopwatch import LoopWatch
 from loadtest.news import DOUBTED, News, Newsroom
 from loadtest.outline import Outline
+from loadtest.pulse import Pulse, cpu_seconds
 from loadtest.recorder import Recorder, read_of_windows, read_samples
 from loadtest.roster import Known
 from loadtest.runclock import RunClock
@@ -150,6 +150,7 @@ async def measure(order: Order, observer: Observer, stop: asyncio.Event) -> Meas
             run = _Run(order, client, recorder, transport.settle)
             feed = SignalsFeed(target, order.rules, clock=time.monotonic, on_signals=run.on_signals)
             run.feed = feed
+            transport.between(run.driver.look)
             # One of several workers asks the engine for its signals; the others would only load it.
             asks = order.part.number == 0
             async with _beside(feed.run() if asks else asyncio.sleep(0)):
@@ -179,6 +180,7 @@ class _Run:
         self._clock = RunClock(time.monotonic)
         self._fold = WindowFold(slo=scenario.slo)
         self._watch = LoopWatch(time.monotonic)
+        self._pulse = Pulse(self._watch)
         carrier = transports.chosen(scenario.transport, scenario.endpoint.base_url)
         self._answers = AnswerWatch(
             self._clock,
@@ -205,6 +207,7 @@ class _Run:
             Behaviour(self._schedule, scenario.retries, scenario.cancellations),
             enforcing.retrier if enforcing else None,
             alarm.finest(),
+            client.call,
         )
         self.driver = Driver(self._schedule, means, drain=scenario.drain_s)
         self._limit = CpuLimit.of_process()
@@ -220,7 +223,7 @@ class _Run:
     async def _drive(self, observer: Observer, stop: asyncio.Event, feed: SignalsFeed) -> None:
         self._begin(await self._start())
         observer.started(self._order.scenario, self.facts)
-        began, cpu, before = time.monotonic(), _cpu_seconds(), self._limit.read()
+        began, cpu, before = time.monotonic(), cpu_seconds(), self._limit.read()
         clock, fold, tell = self._clock, self._fold, observer.news
         self._watch.start()
         with self._newsroom as newsroom:
@@ -230,7 +233,7 @@ class _Run:
             ):
                 await self.driver.run()
             self._watch.stop()
-            self._wall, self._cpu = time.monotonic() - began, _cpu_seconds() - cpu
+            self._wall, self._cpu = time.monotonic() - began, cpu_seconds() - cpu
             after = self._limit.read()
             self._throttled = after.since(before) if after and before else None
             await newsroom.last(clock(), fold, feed, tell)
@@ -271,6 +274,7 @@ class _Run:
             "in_flight": self.driver.in_flight,
             "waiting": enforcing.waiting if enforcing else 0,
             "limit": limiter.limit if limiter else None,
+            "client": self._pulse.beat(),
         }
 
     async def _start(self) -> Start:
@@ -358,8 +362,3 @@ async def _beside(
 async def _cancel_on(stop: asyncio.Event, driver: Driver) -> None:
     await stop.wait()
     driver.cancel()
-
-
-def _cpu_seconds() -> float:
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime

@@ -34,6 +34,7 @@ class LoopWatch:
         self._starts = array("d")
         self._ends = array("d")
         self._due = 0.0
+        self._worst = 0.0
         self._timer: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
@@ -47,6 +48,11 @@ class LoopWatch:
             if self._clock() > self._due:
                 self._count()
             self._timer = None
+
+    def worst_since(self) -> float:
+        """The longest lag since this was last asked, seconds."""
+        worst, self._worst = self._worst, 0.0
+        return worst
 
     def _tick(self) -> None:
         self._count()
@@ -92,6 +98,7 @@ class LoopWatch:
     def _count(self) -> None:
         self._remember()
         late = max(0.0, self._clock() - self._due)
+        self._worst = max(self._worst, late)
         while late >= _TICK:
             self.lag.record(late)
             late -= _TICK

@@ -3,18 +3,24 @@
 The open-loop pacer arms one timer at a time, for the next instant of an absolute schedule. Late
 requests are started at once and keep their intended time, so lateness shows as send lag and a
 stall of the client can't lower the load it claims. The closed-loop pacer owns slots.
+
+What an open loop sends is prepared ahead. Those that are due together all leave before anything is
+noted of them, and ``look`` lets one leave in the midst of other work: or requests that are due
+while a token is being counted would leave in a clump behind it, and arrivals were no longer Poisson.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import deque
 from collections.abc import Callable, Iterator
-from itertools import chain, islice, takewhile
+from itertools import chain, takewhile
 from typing import Protocol
 
 from loadtest.alarm import Alarm, LoopAlarm, MakeAlarm
 from loadtest.arrivals.base import ClosedLoop
+from loadtest.departure import Departure
 from loadtest.schedule import Job, Schedule
 from loadtest.workloads.base import Shape
 
@@ -22,13 +28,28 @@ DROP_AFTER = 1.0
 """Seconds late, for the client's own cause, after which a request is not worth sending."""
 _BATCH = 64
 """Overdue requests started before the event loop gets a turn."""
-_WRITTEN = 8
+_FEW, _WRITTEN = 4, 8
 _WORDS = 2_000
-"""Prompts written at once, and their tokens, behind which no further one is begun: that takes some
-tenths of a millisecond."""
+"""Prompts written ahead: so few that more are written, so many at most, and their tokens, behind
+which no further one is begun."""
 
-Launch = Callable[[Job, str], None]
 Now = Callable[[], float]
+
+
+class Launcher(Protocol):
+    """Who sends: each request is prepared, departs when it is due, and is launched right after."""
+
+    def prepare(self, job: Job, prompt: str) -> Departure:
+        """Do what can be done ahead of its time."""
+        ...
+
+    def depart(self, departure: Departure) -> None:
+        """Send it, if that takes no waiting: what counts is how quick this is."""
+        ...
+
+    def launch(self, departure: Departure) -> None:
+        """Do all the rest."""
+        ...
 
 
 class Pacer(Protocol):
@@ -42,38 +63,45 @@ class Pacer(Protocol):
         """A launched request was resolved."""
         ...
 
+    def look(self) -> None:
+        """Between two pieces of other work: start what is due by now."""
+        ...
+
     def stop(self, at: float) -> list[Job]:
         """Launch nothing more. What was due by ``at`` and never launched."""
         ...
 
 
-def pacer(schedule: Schedule, launch: Launch, now: Now, alarm: MakeAlarm = LoopAlarm) -> Pacer:
+def pacer(schedule: Schedule, launcher: Launcher, now: Now, alarm: MakeAlarm = LoopAlarm) -> Pacer:
     """The pacer that fits the schedule's process; an open loop is woken by an alarm."""
     loop = schedule.closed_loop
     if loop:
-        return ClosedPacer(schedule, loop, launch, now)
-    return OpenPacer(schedule, launch, now, alarm)
+        return ClosedPacer(schedule, loop, launcher, now)
+    return OpenPacer(schedule, launcher, now, alarm)
 
 
 class OpenPacer:
     def __init__(
-        self, schedule: Schedule, launch: Launch, now: Now, alarm: MakeAlarm = LoopAlarm
+        self, schedule: Schedule, launcher: Launcher, now: Now, alarm: MakeAlarm = LoopAlarm
     ) -> None:
         self._make_alarm = alarm
         self._alarm: Alarm | None = None
         self._duration = schedule.duration
         self._prompt = schedule.prompt
-        self._launch = launch
+        self._launcher = launcher
         self._now = now
         self._jobs: Iterator[Job] = schedule.jobs()
-        self._ahead: deque[tuple[Job, str]] = deque()
+        self._ahead: deque[tuple[Job, Departure]] = deque()
+        self._due_at = math.inf
+        """When ``look`` finds something; never, while it would be in the midst of itself."""
         self._more: asyncio.Handle | None = None
+        self._writing: asyncio.Handle | None = None
         self._done: asyncio.Future[None] | None = None
 
     async def run(self) -> None:
         self._done = asyncio.get_running_loop().create_future()
         self._alarm = self._make_alarm(self._wake)
-        self._advance()
+        self._write()
         try:
             self._wake()
             await self._done
@@ -84,6 +112,10 @@ class OpenPacer:
 
     def ended(self, job: Job, at: float, *, success: bool) -> None:
         """Nothing waits for an answer in an open loop."""
+
+    def look(self) -> None:
+        if self._now() >= self._due_at:
+            self._wake()
 
     def stop(self, at: float) -> list[Job]:
         self._silence()
@@ -96,46 +128,76 @@ class OpenPacer:
         if self._alarm is not None:
             self._alarm.stop()
             self._alarm = None
-        if self._more is not None:
-            self._more.cancel()
+        for handle in (self._more, self._writing):
+            if handle is not None:
+                handle.cancel()
+        self._due_at = math.inf
 
     def _wake(self) -> None:
-        for _ in range(_BATCH):
-            if not self._ahead:
-                break
-            wait = self._ahead[0][0].intended_at - self._now()
-            if wait > 0:
-                if self._alarm is not None:
-                    self._alarm.set(wait)
-                return
-            self._launch(*self._ahead.popleft())
-            self._advance()
-        if self._ahead:
-            self._more = asyncio.get_running_loop().call_soon(self._wake)
-        elif self._done is not None and not self._done.done():
-            self._done.set_result(None)
+        self._due_at = math.inf
+        left = _BATCH
+        while left and (departed := self._departed(left)):
+            for each in departed:
+                self._launcher.launch(each)
+            left -= len(departed)
+        self._go_on()
+        if left < _BATCH and len(self._ahead) <= _FEW and self._writing is None:
+            self._writing = asyncio.get_running_loop().call_soon(self._write)
 
-    def _advance(self) -> None:
-        """Take the next requests, and write their prompts while there is time.
+    def _departed(self, most: int) -> list[Departure]:
+        """Those that are due have left."""
+        ahead, departed = self._ahead, list[Departure]()
+        while ahead and len(departed) < most and ahead[0][0].intended_at <= self._now():
+            _, departure = ahead.popleft()
+            self._launcher.depart(departure)
+            departed.append(departure)
+            if not ahead:
+                self._prepare_next()
+        return departed
+
+    def _go_on(self) -> None:
+        """Be woken for the next one."""
+        ahead = self._ahead
+        if not ahead:
+            if self._done is not None and not self._done.done():
+                self._done.set_result(None)
+            return
+        self._due_at = ahead[0][0].intended_at
+        wait = self._due_at - self._now()
+        if wait <= 0:
+            self._more = asyncio.get_running_loop().call_soon(self._wake)
+        elif self._alarm is not None:
+            self._alarm.set(wait)
+
+    def _write(self) -> None:
+        """Prepare the next requests.
 
         A few at once: what writes them is then in the processor's caches but for the first.
         """
-        if self._ahead:
-            return
-        words = 0
-        for job in islice(self._jobs, _WRITTEN):
-            hopeless = self._now() - job.intended_at > DROP_AFTER
-            self._ahead.append((job, "" if hopeless else self._prompt(job)))
-            words += job.shape.prompt_tokens
-            if words > _WORDS:
-                return
+        self._writing = None
+        words = sum(job.shape.prompt_tokens for job, _ in self._ahead)
+        while len(self._ahead) < _WRITTEN and words <= _WORDS and self._prepare_next():
+            words += self._ahead[-1][0].shape.prompt_tokens
+            self.look()
+
+    def _prepare_next(self) -> bool:
+        """False when there are no more."""
+        job = next(self._jobs, None)
+        if job is None:
+            return False
+        hopeless = self._now() - job.intended_at > DROP_AFTER
+        prompt = "" if hopeless else self._prompt(job)
+        self._ahead.append((job, self._launcher.prepare(job, prompt)))
+        return True
 
 
 class ClosedPacer:
-    def __init__(self, schedule: Schedule, process: ClosedLoop, launch: Launch, now: Now) -> None:
+    def __init__(
+        self, schedule: Schedule, process: ClosedLoop, launcher: Launcher, now: Now
+    ) -> None:
         self._schedule = schedule
         self._process = process
-        self._launch = launch
+        self._launcher = launcher
         self._now = now
         self._turn = 0
         self._ahead: deque[tuple[int, Shape, str]] = deque()
@@ -146,12 +208,15 @@ class ClosedPacer:
         # All slots are due at once when the run begins; their words are written before it does.
         for slot in range(self._schedule.slots):
             self._prepare()
-            self._due(slot, 0.0)
+            self._due(-1 - slot, 0.0)  # no request's index: one may end before the last slot began
         await asyncio.sleep(max(0.0, self._schedule.duration - self._now()))
         self._over = True
 
     def ended(self, job: Job, at: float, *, success: bool) -> None:
         self._due(job.index, at + self._process.pause(success=success))
+
+    def look(self) -> None:
+        """Each slot has a timer of its own."""
 
     def stop(self, at: float) -> list[Job]:  # noqa: ARG002
         """A slot whose turn had not come yet has offered nothing."""
@@ -176,7 +241,9 @@ class ClosedPacer:
         if not self._ahead:
             self._prepare()
         index, shape, prompt = self._ahead.popleft()
-        self._launch(Job(index, at, shape), prompt)
+        departure = self._launcher.prepare(Job(index, at, shape), prompt)
+        self._launcher.depart(departure)
+        self._launcher.launch(departure)
         asyncio.get_running_loop().call_soon(self._prepare)
 
     def _prepare(self) -> None:

@@ -9,6 +9,7 @@ import asyncio
 import math
 import socket
 import ssl
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
@@ -62,6 +63,9 @@ class AiohttpTransport:
         """Nothing stamps what it reads."""
         return None
 
+    def between(self, look: Callable[[], None]) -> None:
+        """Each socket is read in a turn of its own."""
+
     async def settle(self) -> None:
         """Nothing is held back."""
 
@@ -71,6 +75,10 @@ class AiohttpTransport:
             await self._pin(url)
         except socket.gaierror:
             return
+
+    def begin(self, exchange: Exchange) -> bool:  # noqa: ARG002 - the protocol's
+        """Never: aiohttp sends in its own time."""
+        return False
 
     async def exchange(self, exchange: Exchange) -> Ending:
         """Send the request; once more if the connection at rest that took it was stale."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from engines.transport.kernel_clock import ReceiveLag
 from measurement.outcome import Outcome
@@ -61,13 +61,16 @@ class PatientSink(Protocol):
 
 
 def _nothing() -> None:
-    """No carrier holds anything back."""
+    """No carrier has it yet."""
 
 
 class Exchange:
     """One request under way. Whoever knows first how it ends says so; later words are ignored."""
 
-    __slots__ = ("clock", "connect_within", "ended", "patient", "request", "settle", "sink")
+    __slots__ = (
+        "abort", "carrier", "clock", "connect_within", "ended", "patient", "request", "settle",
+        "sink",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -85,6 +88,10 @@ class Exchange:
         self.patient = patient
         self.settle: Callable[[], None] = _nothing
         """Hands on what the carrier has read and held back."""
+        self.abort: Callable[[], None] = _nothing
+        """Closes the carrier's connection at once, for who began this and won't wait for its end."""
+        self.carrier: Any = None
+        """What its transport has begun it on."""
         self.ended: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
 
     def end(self, outcome: Outcome | None, reason: str = "", *, at: float | None = None) -> None:
@@ -109,8 +116,15 @@ class Transport(Protocol):
     async def prepare(self, url: str) -> None:
         """Resolve and check a URL ahead of the first request; EgressDenied when forbidden."""
 
+    def begin(self, exchange: Exchange) -> bool:
+        """Send the request now, if that takes no waiting; False: nothing was done.
+
+        Whoever begins one goes on with ``exchange``, or else aborts it.
+        """
+        ...
+
     async def exchange(self, exchange: Exchange) -> Ending:
-        """Send the request, feed the sink, say how it ended."""
+        """Send the request, unless it was begun; feed the sink, say how it ended."""
 
     async def close(self) -> None:
         """Close every connection."""
@@ -126,6 +140,10 @@ class MeasuringTransport(Transport, Protocol):
 
     def receive_lag(self) -> ReceiveLag | None:
         """How late bytes were read, where the kernel's stamps tell."""
+        ...
+
+    def between(self, look: Callable[[], None]) -> None:
+        """Have it called between two pieces of reading, where those are many at a time."""
         ...
 
     async def settle(self) -> None:

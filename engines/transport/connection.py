@@ -41,7 +41,6 @@ class Connection(asyncio.Protocol):
         self.times_of: Callable[[Held], Sequence[float]] = _as_they_are
         """Turns the stamps of what was held into times."""
         self._seen: Held | None = None
-        self._may_hold = False
         self._fault = ""
         self._parser = httptools.HttpResponseParser(self)
         self._exchange: Exchange | None = None
@@ -71,7 +70,8 @@ class Connection(asyncio.Protocol):
     # What the owner does with it
 
     def start(self, exchange: Exchange, request: bytes) -> None:
-        """Send a request. Stamped before the write, which hands the bytes to the socket at once."""
+        """Send a request. Stamped just before the write, and told after it: what is noted of one
+        request must not hold up the next."""
         self._begin()
         self._exchange = exchange
         self._answered = False
@@ -79,9 +79,10 @@ class Connection(asyncio.Protocol):
         if self._transport is None:  # closed by the server as soon as it was open
             exchange.end(Outcome.INCOMPLETE, "closed before the request was sent")
             return
-        exchange.settle = self.settle
-        exchange.sink.on_sent(exchange.clock())
+        exchange.settle, exchange.abort = self.settle, self.abort
+        at = exchange.clock()
         self._transport.write(request)
+        exchange.sink.on_sent(at)
 
     def abort(self) -> None:
         """Close at once; an exchange that is still open ends with it."""

@@ -58,12 +58,18 @@ class Timer(Protocol):
     def cancel(self) -> None: ...
 
 
+def _nothing() -> None:
+    """Nothing is due."""
+
+
 class Harvest:
     """Reads the sockets of one transport; ``turns`` is the running event loop if not given."""
 
     def __init__(self, clock: KernelClock, turns: Turns | None = None) -> None:
         self._clock = clock
         self._given = turns
+        self.between: Callable[[], None] = _nothing
+        """Called between two sockets: what is due by then need not wait for all of them."""
         self._epoll = select.epoll()
         self._streams: dict[int, Stream] = {}
         self._timer: Timer | None = None
@@ -132,7 +138,7 @@ class Harvest:
     def _turn(self, now: int, *, apart: bool) -> int:
         """Read every socket that has something; how many there were."""
         ready = self._epoll.poll(0, _MOST)
-        streams, since = self._streams, self._last
+        streams, since, between = self._streams, self._last, self.between
         for fileno, _ in ready:
             stream = streams.get(fileno)
             if stream is None:  # closed meanwhile
@@ -141,5 +147,6 @@ class Harvest:
                 stream.apart(now)
             else:
                 stream.together(now, since)
+            between()
         self._last = now
         return len(ready)

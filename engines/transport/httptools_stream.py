@@ -11,6 +11,7 @@ import functools
 import socket
 import ssl
 from collections import defaultdict
+from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from engines.egress import EgressDenied, EgressRules, Lookup, Pinned, way_to
@@ -71,15 +72,25 @@ class HttptoolsTransport:
         except socket.gaierror:
             return
 
+    def begin(self, exchange: Exchange) -> bool:
+        """Send over a connection at rest; False where there is none."""
+        origin, head = self._head(exchange)
+        resting = self._take(origin)
+        if resting is None:
+            return False
+        exchange.carrier = resting
+        try:
+            self._start(resting, exchange, head)
+        except Exception as error:  # noqa: BLE001 - comes out of the call, as all of the sink's do
+            exchange.defect(error)
+        return True
+
     async def exchange(self, exchange: Exchange) -> Ending:
         """Send over a resting connection, or a new one; once more if the resting one was stale."""
-        asked = exchange.request
-        through = self._rules.proxy is not None
-        origin, head = _head(asked.method, asked.url, asked.headers, through=through)
-        request = head + b"%d\r\n\r\n" % len(exchange.request.body) + exchange.request.body
-        resting = self._take(origin)
-        if resting is not None:
-            ending = await self._carry(resting, origin, exchange, request)
+        origin, head = self._head(exchange)
+        if exchange.carrier is not None or self.begin(exchange):
+            resting: Connection = exchange.carrier
+            ending = await self._carry(resting, origin, exchange)
             if not resting.stale or ending.outcome is not Outcome.INCOMPLETE:
                 return ending
             exchange.renew()
@@ -90,7 +101,7 @@ class HttptoolsTransport:
             return Ending(exchange.clock(), outcome, str(error))
         except EgressDenied as error:
             return Ending(exchange.clock(), Outcome.CONNECT, str(error))
-        return await self._carry(connection, origin, exchange, request)
+        return await self._carry(connection, origin, exchange, head)
 
     async def close(self) -> None:
         """Close every connection, at rest or not."""
@@ -100,16 +111,32 @@ class HttptoolsTransport:
         self._settling.stop()
         await asyncio.sleep(0)
 
+    def between(self, look: Callable[[], None]) -> None:
+        """Have it called between two sockets that are read in one turn."""
+        if self._harvest is not None:
+            self._harvest.between = look
+
     async def settle(self) -> None:
         """Hand on what has been read and held back."""
         await self._settling.all()
 
-    async def _carry(
-        self, connection: Connection, origin: Origin, exchange: Exchange, request: bytes
-    ) -> Ending:
+    def _head(self, exchange: Exchange) -> tuple[Origin, bytes]:
+        asked = exchange.request
+        through = self._rules.proxy is not None
+        return _head(asked.method, asked.url, asked.headers, through=through)
+
+    def _start(self, connection: Connection, exchange: Exchange, head: bytes) -> None:
+        body = exchange.request.body
+        connection.start(exchange, head + b"%d\r\n\r\n" % len(body) + body)
         self._settling.soon()
+
+    async def _carry(
+        self, connection: Connection, origin: Origin, exchange: Exchange, head: bytes | None = None
+    ) -> Ending:
+        """To its end; a ``head`` starts it."""
         try:
-            connection.start(exchange, request)
+            if head is not None:
+                self._start(connection, exchange, head)
             ending = await exchange.ended
         except BaseException:
             connection.abort()
