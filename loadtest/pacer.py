@@ -6,7 +6,8 @@ stall of the client can't lower the load it claims. The closed-loop pacer owns s
 
 What an open loop sends is prepared ahead. Those that are due together all leave before anything is
 noted of them, and ``look`` lets one leave in the midst of other work: or requests that are due
-while a token is being counted would leave in a clump behind it, and arrivals were no longer Poisson.
+while a token is being counted would leave in a clump behind it, and arrivals were no longer
+Poisson.
 """
 
 from __future__ import annotations
