@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 from loadtest.runclock import RunClock
@@ -30,10 +31,14 @@ class AnswerWatch:
         self._stamped = stamped
         self.gaps = NOTHING
         self.firsts = NOTHING
+        self.late_firsts = Counter[int]()
+        """Doubted first tokens by the second in which they came."""
 
     def take(self, sample: Sample) -> None:
         """Counts it in."""
         first, gap = self.look(sample)
+        if first.doubted and sample.first_token_at is not None:
+            self.late_firsts[int(sample.first_token_at)] += 1
         self.firsts += first
         self.gaps += gap
 

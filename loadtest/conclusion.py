@@ -63,6 +63,8 @@ class Seen:
     """Longest gaps that may be the client's own, and"""
     doubted_firsts: Doubted = NOTHING
     """first tokens that may be late for its own cause."""
+    late_firsts: Mapping[int, int] = field(default_factory=dict)
+    """How many of those came in each second of the run."""
     stalls: tuple[Stall, ...] = ()
     """When the client stood still for half a second or more: seconds from the start."""
     throttled: Throttled | None = None
@@ -191,9 +193,9 @@ def _explained(validity: Validity, columns: SampleColumns, seen: Seen) -> Validi
     goes on. Where it was not late, both are told all the same."""
     held = seen.throttled.sentence() if seen.throttled is not None else None
     causes = [held] if held is not None else []
-    quiet = list(silences(seen.windows, seen.stalls))
+    quiet = silences(seen.windows, seen.stalls)
     if validity.late:
-        late = Late.of(columns)
+        late = Late.of(columns, seen.late_firsts)
         numbers = {**validity.numbers, "late_windows": late.windows()}
         validity = replace(validity, numbers=numbers)
         told = [explained(one, late) for one in quiet if one.length >= LEAST]

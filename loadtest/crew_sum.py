@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -42,6 +43,7 @@ def together(
         loop_lag=_worst(seen),
         doubted_gaps=sum((one.doubted_gaps for one in seen), NOTHING),
         doubted_firsts=sum((one.doubted_firsts for one in seen), NOTHING),
+        late_firsts=dict(sum((Counter(one.late_firsts) for one in seen), Counter())),
         stalls=tuple(sorted(stall for one in seen for stall in one.stalls)),
         throttled=_throttled(seen),
         cpu_share=sum(cpu) if cpu else None,

@@ -257,6 +257,7 @@ class _Run:
             loop_lag=self._watch.lag.freeze(),
             doubted_gaps=self._answers.gaps,
             doubted_firsts=self._answers.firsts,
+            late_firsts=dict(self._answers.late_firsts),
             stalls=self._watch.long_stalls(self._clock.origin),
             throttled=self._throttled,
             cpu_share=self._cpu / self._wall if self._wall else None,

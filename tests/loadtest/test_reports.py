@@ -7,7 +7,7 @@ import dataclasses
 import io
 import json
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,7 @@ def conclusion(
     doubted: int = 0,
     late: int = 0,
     windows: Sequence[Outline] = (),
+    late_firsts: Mapping[int, int] | None = None,
     stalls: tuple[Stall, ...] = (),
     throttled: Throttled | None = None,
     sent_late: Callable[[float], bool] = lambda _: False,
@@ -69,6 +70,7 @@ def conclusion(
     ]
     seen = Seen(
         windows=windows,
+        late_firsts=late_firsts or {},
         stalls=stalls,
         throttled=throttled,
         stopped_at=stopped_at,
@@ -227,10 +229,19 @@ def test_first_tokens_that_may_be_late_for_our_own_cause_make_it_invalid() -> No
     assert conclusion(late=3).exit_code == 0
 
 
-def paused(since: int, until: int) -> list[Outline]:
+def paused(since: int, until: int, *, backlog_until: int = 60) -> list[Outline]:
     """A minute's windows in which requests wait, and the engine says nothing from then until."""
     return [
-        Outline(second, second + 1, 40_000_000, 1_000_000, 40, 20, 0, not since <= second < until)
+        Outline(
+            start=second,
+            end=second + 1,
+            in_flight_us=40_000_000,
+            in_flight_span_us=1_000_000,
+            in_flight_max=40 if second < backlog_until else 3,
+            offered=20,
+            pending=0,
+            spoke=not since <= second < until,
+        )
         for second in range(60)
     ]
 
@@ -247,7 +258,9 @@ def test_a_client_that_was_late_in_the_burst_after_an_engines_pause_says_so_firs
         f"{many} of the {many} requests that the client sent late were due from 33 s to 37 s"
         in (it.verdict.because)
     )
-    assert it.validity.numbers["late_windows"] == [{"from": 33, "to": 37, "requests": many}]
+    assert it.validity.numbers["late_windows"] == [
+        {"from": 33, "to": 37, "requests": many, "first_tokens": 0}
+    ]
     assert any("the client was too slow" in reason for reason in it.validity.reasons)
 
 
@@ -258,6 +271,22 @@ def test_an_engines_pause_that_made_nobody_late_is_told_and_the_run_is_valid() -
         "The engine said nothing from 20 s to 34 s, while up to 40 requests waited.",
     )
     assert conclusion(windows=paused(20, 25)).validity.warnings == ()
+
+
+def test_a_burst_that_was_only_read_late_is_told_by_its_first_tokens() -> None:
+    """The send path kept up; a few requests late elsewhere change nothing."""
+    it = conclusion(
+        windows=paused(20, 34, backlog_until=36),
+        late=60,
+        late_firsts={34: 40, 35: 18, 50: 2},
+        sent_late=lambda at: 40 < at < 40.3,
+    )
+    few = it.validity.numbers["late_windows"][1]["requests"]
+    assert 0 < few < 20
+    assert (
+        f"0 of the {few} requests that the client sent late were due and 58 of the 60 first "
+        "tokens that it may have read late came from 34 s to 36 s, as it went on."
+    ) in it.verdict.because
 
 
 def test_a_slow_engine_is_not_blamed_for_a_client_that_is_late_all_the_time() -> None:
