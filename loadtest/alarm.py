@@ -21,8 +21,8 @@ _MONOTONIC = 1
 _ABSOLUTE = 1
 _SECOND = 1_000_000_000
 _MOST_EARLY = 100_000
-"""ns that it is woken before its time, at most: to wake up takes a processor that sleeps some 50 µs,
-and not always the same, so what is left of them is waited for awake."""
+"""ns that it is woken before its time, at most: a processor takes some 50 µs to wake up, and not
+always the same; what is left of them is waited for awake."""
 _STEP = 200
 
 
