@@ -57,7 +57,7 @@ class Engine:
 
 ENGINES = {
     "simulated": Engine("simulated", 8.0, 64, 16, (("ttft_ms", 45.0),)),
-    "llamacpp": Engine("llamacpp", 1.0, 16, 6, (("e2e_ms", 400.0),)),
+    "llamacpp": Engine("llamacpp", 2.0, 16, 2, (("e2e_ms", 700.0),)),
 }
 
 

@@ -14,12 +14,8 @@ from typing import Protocol
 
 from engines.request import Timeouts
 from engines.transport.base import Exchange
+from engines.transport.patient_timeout import GRACE, LATE
 from measurement.outcome import Outcome
-
-LATE = 0.05
-"""Seconds behind its time at which a timer shows that the process stood still."""
-GRACE = 0.1
-"""Seconds for what came meanwhile to be read."""
 
 
 class Progress(Protocol):

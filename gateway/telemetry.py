@@ -142,6 +142,8 @@ class Telemetry:
             "overdue": stands.overdue,
             "oldest_s": round(stands.oldest_s, 3),
             "quiet_s": round(stands.quiet_s, 3),
+            "overdue_by": stands.by,
+            "overdue_tenants": stands.tenants,
             "deciding_seconds": lane.deciding_seconds,
             "endpoints": [_endpoint(engine) for engine in lane.engines],
         }

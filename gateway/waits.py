@@ -8,7 +8,9 @@ that have no answer yet are past their objective already, and how long nothing h
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from measurement.slo import Slo
@@ -45,6 +47,10 @@ class Standing:
     """Age of the oldest of those, seconds; 0 without one."""
     quiet_s: float = 0.0
     """Seconds for which engines that owe an answer have sent no byte; 0 where none is owed."""
+    by: Mapping[str, int] = field(default_factory=dict)
+    """Overdue ones by the objective that they have missed; one may have missed several."""
+    tenants: Mapping[str, int] = field(default_factory=dict)
+    """Overdue ones by whose they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +79,16 @@ class Waits:
 
     def standing(self, now: float, slo: Slo | None) -> Standing:
         """How they stand. Without an SLO nothing is overdue, but silence is seen."""
-        late = [
-            now - request.intended_at
-            for request, asked in self._open.items()
-            if slo is not None and _overdue(request, asked, now, slo)
-        ]
-        return Standing(len(late), max(late, default=0.0), self._quiet(now))
+        quiet = self._quiet(now)
+        if slo is None:
+            return Standing(quiet_s=quiet)
+        by, tenants, oldest = Counter[str](), Counter[str](), 0.0
+        for request, asked in self._open.items():
+            if missed := _missed(request, asked, now, slo):
+                by.update(missed)
+                tenants[asked.tenant] += 1
+                oldest = max(oldest, now - request.intended_at)
+        return Standing(tenants.total(), oldest, quiet, dict(by), dict(tenants))
 
     def _quiet(self, now: float) -> float:
         """Since the last byte, or since the first of those that wait was sent after it."""
@@ -90,13 +100,15 @@ class Waits:
         return max(0.0, now - max(last, min(sent)))
 
 
-def _overdue(request: Open, asked: _Asked, now: float, slo: Slo) -> bool:
-    """Whether it can't be met any more: by its first token where it streams, by its end always."""
+def _missed(request: Open, asked: _Asked, now: float, slo: Slo) -> list[str]:
+    """What can't be met any more: by its first token where it streams, by its end always."""
     age = now - request.intended_at
     names = ["e2e_ms"]
     if asked.streams and request.first_token_at is None:
         names.append("ttft_ms")
-    tops = (
-        slo.maximum(name, tenant=asked.tenant, prompt_tokens=asked.prompt_tokens) for name in names
-    )
-    return any(top is not None and age * 1e3 > top for top in tops)
+    found = []
+    for name in names:
+        top = slo.maximum(name, tenant=asked.tenant, prompt_tokens=asked.prompt_tokens)
+        if top is not None and age * 1e3 > top:
+            found.append(name)
+    return found

@@ -45,9 +45,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.print_help()
         return 0
     try:
-        return int(args.run(args))
+        code = int(args.run(args))
     except BrokenPipeError:
-        return 1
+        code = 1
+    _let_go_of_stdout()
+    return code
+
+
+def _let_go_of_stdout() -> None:
+    """Whoever read it may have left, as ``head`` does: that is no other exit code."""
+    if sys.stdout is None:
+        return
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        from headway.running.saying import mute
+
+        mute(sys.stdout)
 
 
 def _modules() -> Iterator[ModuleType]:

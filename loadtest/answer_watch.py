@@ -32,16 +32,24 @@ class AnswerWatch:
         self.firsts = NOTHING
 
     def take(self, sample: Sample) -> None:
+        """Counts it in."""
+        first, gap = self.look(sample)
+        self.firsts += first
+        self.gaps += gap
+
+    def look(self, sample: Sample) -> tuple[Doubted, Doubted]:
+        """What is doubted of one answer: its first token, and its longest gap."""
         first, last = sample.first_token_at, sample.last_token_at
         if not sample.outcome.success or first is None or last is None:
-            return
+            return NOTHING, NOTHING
         at = first + self._clock.origin
         stalls = self._stalls(at - TURN, last + self._clock.origin)
         error = self._first_error(at, sample, stalls) if stalls else 0.0
-        self.firsts += Doubted(1, 1, error) if error > self._most else Doubted(1)
-        if sample.gaps:
-            error = gap_error(at, sample.gaps, stalls) if stalls else 0.0
-            self.gaps += Doubted(1, int(error > 0.0), error)
+        doubt = Doubted(1, 1, error) if error > self._most else Doubted(1)
+        if not sample.gaps:
+            return doubt, NOTHING
+        error = gap_error(at, sample.gaps, stalls) if stalls else 0.0
+        return doubt, Doubted(1, int(error > 0.0), error)
 
     def _first_error(self, at: float, sample: Sample, stalls: Sequence[Stall]) -> float:
         if not self._stamped:

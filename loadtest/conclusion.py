@@ -18,11 +18,14 @@ from loadtest.arrivals.base import OpenLoop
 from loadtest.facts import Facts, schedule_of
 from loadtest.outline import Outline
 from loadtest.scenario import Scenario
+from loadtest.silence import LEAST, LONG, Late, explained, silences
+from loadtest.throttling import Throttled
 from measurement.columns import First, SampleColumns
-from measurement.doubted import NOTHING, Doubted
+from measurement.doubted import NOTHING, Doubted, Stall
 from measurement.histogram import Histogram
 from measurement.objective_verdict import INVALID
 from measurement.outcome import Outcome
+from measurement.slo import Slo
 from measurement.steady import Steady, detect
 from measurement.stimulus import Expected
 from measurement.summary import Summary, summarise
@@ -60,6 +63,10 @@ class Seen:
     """Longest gaps that may be the client's own, and"""
     doubted_firsts: Doubted = NOTHING
     """first tokens that may be late for its own cause."""
+    stalls: tuple[Stall, ...] = ()
+    """When the client stood still for half a second or more: seconds from the start."""
+    throttled: Throttled | None = None
+    """How often a CPU limit held the client back; None where nobody counts."""
     cpu_share: float | None = None
     """CPU seconds of the process over elapsed seconds."""
     carried: Carried | None = None
@@ -128,10 +135,11 @@ def conclude(
         scheduled=_due(scenario, facts, seen) if seen.due is None else seen.due,
         loop_lag=seen.loop_lag,
         receive_lag=_receive_lag(seen),
-        ttft_target=ttft_target(scenario),
+        ttft_target=ttft_target(scenario.slo),
         expected=_expected(scenario, facts),
     ).worsened(seen.lost)
     validity = _doubted(validity, scenario, seen)
+    validity = _explained(validity, columns, seen)
     summary = summarise(
         columns,
         slo=scenario.slo,
@@ -174,8 +182,25 @@ def _doubted(validity: Validity, scenario: Scenario, seen: Seen) -> Validity:
     if long is not None and any(objective.metric == "longest_gap_ms" for objective in judged):
         reasons.append(long)
     elif long is not None:
-        validity = replace(validity, warnings=(*validity.warnings, long))
-    return validity.worsened(reasons)
+        validity = validity.warned([long])
+    return validity.worsened(reasons, late=True)
+
+
+def _explained(validity: Validity, columns: SampleColumns, seen: Seen) -> Validity:
+    """What made the client late comes first: a limit on its CPU, or the burst of an engine that
+    goes on. Where it was not late, both are told all the same."""
+    held = seen.throttled.sentence() if seen.throttled is not None else None
+    causes = [held] if held is not None else []
+    quiet = list(silences(seen.windows, seen.stalls))
+    if validity.late:
+        late = Late.of(columns)
+        numbers = {**validity.numbers, "late_windows": late.windows()}
+        validity = replace(validity, numbers=numbers)
+        long = [one for one in quiet if one.until - one.since >= LEAST]
+        return validity.worsened([*(explained(one, late) for one in long), *causes])
+    return validity.warned(
+        [*(f"{one}." for one in quiet if one.until - one.since >= LONG), *causes]
+    )
 
 
 def _due(scenario: Scenario, facts: Facts, seen: Seen) -> int | None:
@@ -195,11 +220,11 @@ def _receive_lag(seen: Seen) -> Histogram | None:
     return receive.lag
 
 
-def ttft_target(scenario: Scenario) -> float | None:
+def ttft_target(slo: Slo | None) -> float | None:
     """The tightest TTFT objective, in seconds."""
-    if scenario.slo is None:
+    if slo is None:
         return None
-    found = [item.max for item in scenario.slo.objectives if item.metric == "ttft_ms"]
+    found = [item.max for item in slo.objectives if item.metric == "ttft_ms"]
     return min(found) / 1e3 if found else None
 
 

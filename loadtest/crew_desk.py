@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections import deque
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from loadtest.crew_member import Member, row_of
 from loadtest.execution import Observer
-from loadtest.news import News, Sums
+from loadtest.news import News, Sums, doubts, invalid
 from loadtest.recorder import SAMPLES, Recorder
 from loadtest.scenario import Scenario
 from loadtest.schedule import Slice
 from loadtest.window_merge import WindowMerge
-from measurement.because import because
 from measurement.live import Live
-from measurement.objective_verdict import INVALID
-from measurement.validity import Validity
-from measurement.verdict import Verdict
 from measurement.window import Window
 
+LOOKED_BACK = 30
+"""Seconds of each worker's own course that are told beside its newest numbers."""
 GAUGES = ("in_flight", "waiting", "limit")
 """What stands at one moment, summed over those who are heard."""
 _BLOCK = 1 << 24
@@ -39,6 +37,7 @@ class Desk:
         self._live = Live(scenario.slo, duration=scenario.duration_s, since=scenario.warm_up_s)
         self._sums = Sums(self._live)
         self._totals: list[dict[str, Any]] = [{} for _ in range(workers)]
+        self._pulses = [Course() for _ in range(workers)]
         self._copies: list[Copy] = []
         self._at = 0.0
         self._signals_missing: bool | None = None
@@ -55,6 +54,7 @@ class Desk:
             windows = [Window.from_json(given) for given in message["windows"]]
             self._merge.take(part.number, windows)
             self._totals[part.number] = message["totals"]
+            self._pulses[part.number].take(message["totals"].get("client") or {})
             self._at = max(self._at, message["at"])
         elif message["type"] == "samples":
             self._recorder.copied(message["lines"])
@@ -72,7 +72,10 @@ class Desk:
                 for gauge in GAUGES:
                     totals.pop(gauge, None)
         doubts = tuple(doubt for member in members for doubt in member.doubts())
-        self._rows = [row_of(member) for member in members]
+        self._rows = [
+            {**row_of(member), **({} if member.lost else pulse.to_json())}
+            for member, pulse in zip(members, self._pulses, strict=True)
+        ]
         if members[0].lost and self._signals_missing is not None:
             self._signals_missing = True  # the one that asked for them is gone
         windows = self._merge.changed()
@@ -89,19 +92,13 @@ class Desk:
         self._recorder.windows(windows)
         self._live.update(windows)
         verdict, totals = self._sums.now(last=last)
-        if self._doubts:
-            verdict = self._doubted(verdict)
+        verdict = invalid(verdict, (*self._doubts, *doubts(self._totals)), self._live.tally)
         gauges = {name: self._sum(name) for name in GAUGES}
         totals = {**totals, **gauges, "first_errors": self._first_errors()}
         totals["by_worker"] = self._rows
         self._observer.news(
             News(self._at, tuple(windows), (), verdict, totals, self._signals_missing)
         )
-
-    def _doubted(self, verdict: Verdict) -> Verdict:
-        """The verdict so far, when something has already made the run invalid."""
-        why = because(INVALID, (), self._live.tally, Validity().worsened(self._doubts))
-        return replace(verdict, outcome=INVALID, because=why, reasons=self._doubts)
 
     def _sum(self, name: str) -> int | None:
         known = [totals[name] for totals in self._totals if totals.get(name) is not None]
@@ -118,6 +115,29 @@ class Desk:
             while block := copy.more():
                 self._recorder.copied(block)
         self._recorder.flush()
+
+
+class Course:
+    """How one worker's client has been of late, from what it says each second."""
+
+    def __init__(self) -> None:
+        self._newest: dict[str, Any] = {}
+        self._cpu = deque[float | None](maxlen=LOOKED_BACK)
+        self._lag = deque[float | None](maxlen=LOOKED_BACK)
+
+    def take(self, pulse: Mapping[str, Any]) -> None:
+        """What it said; nothing where it is of another version."""
+        if not pulse:
+            return
+        self._newest = {name: pulse.get(name) for name in ("cpu_share", "loop_lag_p99_ms")}
+        self._cpu.append(pulse.get("cpu_share"))
+        self._lag.append(pulse.get("loop_lag_max_ms"))
+
+    def to_json(self) -> dict[str, Any]:
+        """The newest, and the last seconds in order; empty before the first."""
+        if not self._newest:
+            return {}
+        return {**self._newest, "cpu_course": [*self._cpu], "lag_course_ms": [*self._lag]}
 
 
 class Copy:

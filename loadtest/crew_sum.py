@@ -16,6 +16,7 @@ from loadtest.outline import Outline
 from loadtest.recover import given_up, last_sign
 from loadtest.scenario import Scenario
 from loadtest.schedule import Slice
+from loadtest.throttling import Throttled
 from measurement.column_builder import ColumnsBuilder
 from measurement.doubted import NOTHING
 from measurement.histogram import Histogram
@@ -41,6 +42,8 @@ def together(
         loop_lag=_worst(seen),
         doubted_gaps=sum((one.doubted_gaps for one in seen), NOTHING),
         doubted_firsts=sum((one.doubted_firsts for one in seen), NOTHING),
+        stalls=tuple(sorted(stall for one in seen for stall in one.stalls)),
+        throttled=_throttled(seen),
         cpu_share=sum(cpu) if cpu else None,
         carried=_carried(seen),
         policy=_policy(seen),
@@ -88,6 +91,12 @@ def _seen(member: Member) -> Seen:
 def _worst(seen: Sequence[Seen]) -> Histogram | None:
     lags = [one.loop_lag for one in seen if one.loop_lag is not None and one.loop_lag.count]
     return max(lags, key=lambda lag: lag.percentile(99) or 0.0, default=None)
+
+
+def _throttled(seen: Sequence[Seen]) -> Throttled | None:
+    """Of the one that was held back most: those of one control group were all told the same."""
+    known = [one.throttled for one in seen if one.throttled is not None]
+    return max(known, key=lambda one: one.seconds, default=None)
 
 
 def _carried(seen: Sequence[Seen]) -> Carried | None:

@@ -18,6 +18,7 @@ from typing import Any, Protocol, TypedDict
 from engines.answer import Answer
 from engines.outcomes import RETRIED
 from engines.request import CompletionRequest, Timeouts
+from engines.transport.patient_timeout import GRACE, LATE
 from loadtest.alarm import LoopAlarm, MakeAlarm
 from loadtest.behaviour import Behaviour
 from loadtest.departure import Call, Departure
@@ -149,6 +150,9 @@ class Driver:
     async def _until(self, event: asyncio.Future[Any], stopped: asyncio.Future[Any]) -> None:
         left = max(0.0, self._deadline - self._now())
         await asyncio.wait({event, stopped}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+        if not (event.done() or stopped.done()) and self._now() - self._deadline > LATE:
+            # This process stood still: what came meanwhile is read before anything is given up.
+            await asyncio.wait({event, stopped}, timeout=GRACE, return_when=asyncio.FIRST_COMPLETED)
         if not event.done() and event is not stopped:
             event.cancel()
 

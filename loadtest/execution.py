@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import resource
 import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -44,14 +43,16 @@ from loadtest.driver import Driver, Means
 from loadtest.enforcing import Enforcing, Surroundings
 from loadtest.facts import Facts
 from loadtest.loopwatch import LoopWatch
-from loadtest.news import News, Newsroom
+from loadtest.news import DOUBTED, News, Newsroom
 from loadtest.outline import Outline
+from loadtest.pulse import Pulse, cpu_seconds
 from loadtest.recorder import Recorder, read_of_windows, read_samples
 from loadtest.roster import Known
 from loadtest.runclock import RunClock
 from loadtest.scenario import Limits, Scenario
 from loadtest.schedule import WHOLE, Slice
 from loadtest.shadowing import shadowing
+from loadtest.throttling import CpuLimit, Throttled
 from loadtest.version import version
 from measurement.sample import Sample
 from measurement.validity import most_lag
@@ -179,11 +180,12 @@ class _Run:
         self._clock = RunClock(time.monotonic)
         self._fold = WindowFold(slo=scenario.slo)
         self._watch = LoopWatch(time.monotonic)
+        self._pulse = Pulse(self._watch)
         carrier = transports.chosen(scenario.transport, scenario.endpoint.base_url)
         self._answers = AnswerWatch(
             self._clock,
             self._watch.stalls,
-            most=most_lag(ttft_target(scenario)),
+            most=most_lag(ttft_target(scenario.slo)),
             stamped=carrier == transports.KERNEL,
         )
         self._salt = scenario.prompt_salt or secrets.token_hex(8)
@@ -208,6 +210,8 @@ class _Run:
             client.call,
         )
         self.driver = Driver(self._schedule, means, drain=scenario.drain_s)
+        self._limit = CpuLimit.of_process()
+        self._throttled: Throttled | None = None
         self._cpu = 0.0
         self._wall = 0.0
         self.facts = self._facts(0.0)
@@ -219,7 +223,7 @@ class _Run:
     async def _drive(self, observer: Observer, stop: asyncio.Event, feed: SignalsFeed) -> None:
         self._begin(await self._start())
         observer.started(self._order.scenario, self.facts)
-        began, cpu = time.monotonic(), _cpu_seconds()
+        began, cpu, before = time.monotonic(), cpu_seconds(), self._limit.read()
         clock, fold, tell = self._clock, self._fold, observer.news
         self._watch.start()
         with self._newsroom as newsroom:
@@ -229,7 +233,9 @@ class _Run:
             ):
                 await self.driver.run()
             self._watch.stop()
-            self._wall, self._cpu = time.monotonic() - began, _cpu_seconds() - cpu
+            self._wall, self._cpu = time.monotonic() - began, cpu_seconds() - cpu
+            after = self._limit.read()
+            self._throttled = after.since(before) if after and before else None
             await newsroom.last(clock(), fold, feed, tell)
 
     def _on_sample(self, sample: Sample) -> None:
@@ -251,6 +257,8 @@ class _Run:
             loop_lag=self._watch.lag.freeze(),
             doubted_gaps=self._answers.gaps,
             doubted_firsts=self._answers.firsts,
+            stalls=self._watch.long_stalls(self._clock.origin),
+            throttled=self._throttled,
             cpu_share=self._cpu / self._wall if self._wall else None,
             carried=carried,
             policy=self._enforcing.told() if self._enforcing else {},
@@ -262,9 +270,11 @@ class _Run:
         enforcing = self._enforcing
         limiter = enforcing.limiter if enforcing else None
         return {
+            DOUBTED: asdict(self._answers.firsts),
             "in_flight": self.driver.in_flight,
             "waiting": enforcing.waiting if enforcing else 0,
             "limit": limiter.limit if limiter else None,
+            "client": self._pulse.beat(),
         }
 
     async def _start(self) -> Start:
@@ -352,8 +362,3 @@ async def _beside(
 async def _cancel_on(stop: asyncio.Event, driver: Driver) -> None:
     await stop.wait()
     driver.cancel()
-
-
-def _cpu_seconds() -> float:
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime

@@ -10,7 +10,9 @@ from __future__ import annotations
 import asyncio
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Self
 
 from measurement.doubted import Stall
 from measurement.histogram import HistogramBuilder
@@ -18,6 +20,9 @@ from measurement.histogram import HistogramBuilder
 _TICK = 0.02
 _STALL = 0.005
 """Seconds of lag from which on a stall is remembered."""
+
+_LONG = 0.5
+"""Seconds of a stall from which on it is told in the report."""
 
 
 class LoopWatch:
@@ -29,6 +34,7 @@ class LoopWatch:
         self._starts = array("d")
         self._ends = array("d")
         self._due = 0.0
+        self._worst = 0.0
         self._timer: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
@@ -43,6 +49,11 @@ class LoopWatch:
                 self._count()
             self._timer = None
 
+    def worst_since(self) -> float:
+        """The longest lag since this was last asked, seconds."""
+        worst, self._worst = self._worst, 0.0
+        return worst
+
     def _tick(self) -> None:
         self._count()
         self.start()
@@ -55,6 +66,24 @@ class LoopWatch:
         self._remember()
         first, last = bisect_left(self._ends, since), bisect_right(self._starts, until + _TICK)
         return list(zip(self._starts[first:last], self._ends[first:last], strict=True))
+
+    def long_stalls(self, origin: float) -> tuple[Stall, ...]:
+        """Those in which whole windows may have passed unheard, in seconds from ``origin``."""
+        both = zip(self._starts, self._ends, strict=True)
+        return tuple(
+            (since - origin, until - origin) for since, until in both if until - since >= _LONG
+        )
+
+    @classmethod
+    @contextmanager
+    def watching(cls, clock: Callable[[], float]) -> Iterator[Self]:
+        """One that runs for as long as the block does."""
+        watch = cls(clock)
+        watch.start()
+        try:
+            yield watch
+        finally:
+            watch.stop()
 
     def _remember(self) -> None:
         now, start = self._clock(), self._due
@@ -69,6 +98,7 @@ class LoopWatch:
     def _count(self) -> None:
         self._remember()
         late = max(0.0, self._clock() - self._due)
+        self._worst = max(self._worst, late)
         while late >= _TICK:
             self.lag.record(late)
             late -= _TICK

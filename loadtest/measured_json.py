@@ -10,6 +10,7 @@ from engines.transport.kernel_clock import ReceiveLag
 from loadtest.conclusion import Carried, Seen
 from loadtest.execution import Measured
 from loadtest.facts import Facts
+from loadtest.throttling import Throttled
 from measurement.doubted import Doubted
 from measurement.histogram import EMPTY, Histogram
 
@@ -25,6 +26,8 @@ def to_json(measured: Measured) -> dict[str, Any]:
         "loop_lag": (seen.loop_lag or EMPTY).to_json(),
         "doubted_gaps": dataclasses.asdict(seen.doubted_gaps),
         "doubted_firsts": dataclasses.asdict(seen.doubted_firsts),
+        "stalls": [list(stall) for stall in seen.stalls],
+        "throttled": None if seen.throttled is None else dataclasses.asdict(seen.throttled),
         "cpu_share": seen.cpu_share,
         "carried": _carried(seen.carried),
         "policy": dict(seen.policy),
@@ -41,6 +44,8 @@ def from_json(given: Mapping[str, Any]) -> Measured:
         loop_lag=Histogram.from_json(given["loop_lag"]),
         doubted_gaps=Doubted(**given["doubted_gaps"]),
         doubted_firsts=Doubted(**given["doubted_firsts"]),
+        stalls=tuple((since, until) for since, until in given["stalls"]),
+        throttled=None if given["throttled"] is None else Throttled(**given["throttled"]),
         cpu_share=given["cpu_share"],
         carried=_carried_from(given["carried"]),
         policy=given["policy"],

@@ -11,9 +11,9 @@ import asyncio
 import math
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, Self
 
@@ -22,12 +22,19 @@ from loadtest.recorder import Recorder
 from loadtest.runclock import RunClock
 from loadtest.scenario import Scenario
 from loadtest.shadowing import ShadowNews
+from measurement.because import because
+from measurement.doubted import NOTHING, Doubted
 from measurement.live import Live
+from measurement.objective_verdict import INVALID
 from measurement.sample import Sample
+from measurement.tally import Tally
+from measurement.validity import Validity
 from measurement.verdict import Verdict
 from measurement.window import Window, WindowFold
 from schedulers.decision import Decision, DecisionPoint
 
+DOUBTED = "doubted"
+"""Among the totals: first tokens that may be late for the client's own cause, so far."""
 _AFTER = 0.02
 """Seconds past the full second: what happened just before its end is in by then."""
 _TOLD = 20
@@ -77,6 +84,21 @@ class Sums:
             cost = time.monotonic() - began
             self._again_at = began + _IDLE * cost
         return self._found
+
+
+def doubts(gauges: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """What the answers so far say against the client, of one process or of several."""
+    said = [Doubted(**one[DOUBTED]) for one in gauges if one.get(DOUBTED)]
+    sentence = sum(said, NOTHING).sentence("first token", "late")
+    return () if sentence is None else (sentence,)
+
+
+def invalid(verdict: Verdict, reasons: tuple[str, ...], tally: Tally) -> Verdict:
+    """The verdict so far, where something has already made the run invalid."""
+    if not reasons:
+        return verdict
+    why = because(INVALID, (), tally, Validity().worsened(reasons))
+    return replace(verdict, outcome=INVALID, because=why, reasons=reasons)
 
 
 class Newsroom:
@@ -168,6 +190,7 @@ class Newsroom:
         self._recorder.windows(caught.windows)
         self._live.update(caught.windows)
         verdict, totals = self._sums.now(last=self._over)
+        verdict = invalid(verdict, doubts([caught.gauges]), self._live.tally)
         tell(
             News(
                 at=caught.at,

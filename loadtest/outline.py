@@ -5,7 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Self
 
+from measurement.outcome import Outcome
 from measurement.window import Window
+
+HEARD = frozenset(
+    (
+        Outcome.OK,
+        Outcome.TRUNCATED,
+        Outcome.REJECTED_429,
+        Outcome.REJECTED_503,
+        Outcome.HTTP_4XX,
+        Outcome.HTTP_5XX,
+        Outcome.IN_BAND_ERROR,
+        Outcome.INCOMPLETE,
+        Outcome.EMPTY,
+        Outcome.MALFORMED,
+    )
+)
+"""Endings that come from the engine; the others are our own, or those of the way to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +40,8 @@ class Outline:
     """Requests that were intended in it."""
     pending: int
     """Those of them that have no outcome."""
+    spoke: bool
+    """Whether the engine said anything in it, be it an error."""
 
     @classmethod
     def of(cls, window: Window) -> Self:
@@ -36,4 +55,5 @@ class Outline:
             events.in_flight_max,
             cohort.offered,
             cohort.pending,
+            bool(events.tokens) or any(outcome in HEARD for outcome in events.completed),
         )

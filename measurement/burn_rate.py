@@ -93,6 +93,8 @@ class Burn:
     rate: float | None
     heard: float | None = None
     """Share of the time of which somebody reported, since the first stretch; None before it."""
+    seen: float = 0.0
+    """Seconds of it since the first stretch: a young gateway has not seen the whole window."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +121,8 @@ class Alert:
             "short_n": self.short.judged,
             "long_heard": self.long.heard,
             "short_heard": self.short.heard,
+            "long_seen_s": self.long.seen,
+            "short_seen_s": self.short.seen,
         }
 
 
@@ -176,11 +180,12 @@ class Course:
         judged = int(self._judged[high] - self._judged[low])
         missed = int(self._missed[high] - self._missed[low])
         rate = missed / judged / (1 - target) if judged else None
-        heard = None
+        heard, seen = None, 0.0
         if self.first is not None and self.first < now:
             spoken = self._heard[high] - self._heard[low]
-            heard = min(1.0, spoken / min(seconds, now - self.first))
-        return Burn(seconds, judged, missed, rate, heard)
+            seen = min(seconds, now - self.first)
+            heard = min(1.0, spoken / seen)
+        return Burn(seconds, judged, missed, rate, heard, seen)
 
     def alerts(
         self, *, now: float, target: float, period: float, pairs: Sequence[Pair] = PAIRS

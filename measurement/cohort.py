@@ -226,7 +226,8 @@ class CohortBuilder:
             if value is not None:
                 histograms[name].record(value)
         if sample.gaps:
-            histograms["itl"].record_all(sample.token_gaps, sample.gap_weights)
+            weights = None if sample.gap_tokens is None else sample.gap_weights
+            histograms["itl"].record_all(sample.token_gaps, weights)
 
 
 def _count(counts: dict[K, int], key: K) -> None:

@@ -39,7 +39,7 @@ def bucket_of(seconds: float) -> int:
     return exponent * STEPS + int(mantissa * (2 * STEPS)) - (2 * STEPS - 1)
 
 
-def buckets_of(seconds: Sequence[float]) -> NDArray[np.int64]:
+def buckets_of(seconds: Sequence[float] | NDArray[np.float64]) -> NDArray[np.int64]:
     """``bucket_of`` for many values."""
     scaled = np.minimum(np.asarray(seconds, dtype=np.float64), HIGHEST) * _PER_SECOND
     mantissa, exponent = np.frexp(scaled)
@@ -65,10 +65,14 @@ class Histogram:
     @classmethod
     def of_buckets(cls, buckets: Iterable[tuple[int, int]]) -> Histogram:
         """From pairs of bucket number and count, in any order, each bucket once."""
-        pairs = sorted(buckets)
-        index, count = array("i", (pair[0] for pair in pairs)), array("q")
-        count.extend(pair[1] for pair in pairs)
-        return cls(index.tobytes(), count.tobytes())
+        return cls.of_counts(dict(buckets))
+
+    @classmethod
+    def of_counts(cls, counts: Mapping[int, int]) -> Histogram:
+        """From counts by bucket number, in any order."""
+        index = sorted(counts)
+        count = array("q", map(counts.__getitem__, index))
+        return cls(array("i", index).tobytes(), count.tobytes())
 
     @property
     def buckets(self) -> tuple[tuple[int, int], ...]:
@@ -127,10 +131,10 @@ def merge_all(histograms: Iterable[Histogram]) -> Histogram:
     for histogram in histograms:
         for bucket, count in histogram.buckets:
             total[bucket] += count
-    return Histogram.of_buckets(total.items())
+    return Histogram.of_counts(total)
 
 
-_TOGETHER = 1024
+_TOGETHER = 4096
 """Values that wait to be put into buckets together, which costs a tenth of one by one."""
 _FEW = 24
 """Fewer than these are put into buckets one by one, which is then the cheaper way."""
@@ -139,12 +143,15 @@ _FEW = 24
 class HistogramBuilder:
     """Where values are recorded, one by one; ``freeze`` gives the value to keep."""
 
-    __slots__ = ("_counts", "_packed", "_values", "_weights")
+    __slots__ = ("_arrays", "_counts", "_packed", "_values", "_waiting", "_weighed", "_weights")
 
     def __init__(self) -> None:
         self._counts: dict[int, int] = {}
         self._values: list[float] = []
+        self._weighed: list[float] = []
         self._weights: list[int] = []
+        self._arrays: list[NDArray[np.float64]] = []
+        self._waiting = 0
         self._packed: Histogram | None = None
 
     @classmethod
@@ -157,40 +164,67 @@ class HistogramBuilder:
 
     def record(self, seconds: float, count: int = 1) -> None:
         """Count a value ``count`` times."""
-        self._values.append(seconds)
-        self._weights.append(count)
-        if len(self._values) >= _TOGETHER:
-            self._put()
+        if count == 1:
+            self._values.append(seconds)
+        else:
+            self._weighed.append(seconds)
+            self._weights.append(count)
+        self._waits(1)
 
     def record_all(self, values: Sequence[float], weights: Sequence[int] | None = None) -> None:
         """Count each value as often as its weight says, or once: ``record`` for many at once."""
-        if weights is not None and len(weights) != len(values):
+        if weights is None:
+            self._values += values
+        elif len(weights) != len(values):
             raise ValueError(f"{len(values)} values have {len(weights)} weights")
-        self._values += values
-        self._weights += [1] * len(values) if weights is None else weights
-        if len(self._values) >= _TOGETHER:
+        else:
+            self._weighed += values
+            self._weights += weights
+        self._waits(len(values))
+
+    def record_array(self, values: NDArray[np.float64]) -> None:
+        """Count each value once; the array is kept until it is put into buckets."""
+        self._arrays.append(values)
+        self._waits(len(values))
+
+    def _waits(self, more: int) -> None:
+        self._waiting += more
+        if self._waiting >= _TOGETHER:
             self._put()
 
     def _put(self) -> None:
         """What waits, into its buckets. Sums of weights are exact up to 2⁵³."""
-        counts, values, weights = self._counts, self._values, self._weights
+        if self._weighed:
+            self._add(self._weighed, self._weights)
+            self._weighed, self._weights = [], []
+        if self._arrays:
+            self._add(np.concatenate([*self._arrays, self._values]), None)
+            self._arrays, self._values = [], []
+        elif self._values:
+            self._add(self._values, None)
+            self._values = []
+        self._waiting = 0
+
+    def _add(
+        self, values: Sequence[float] | NDArray[np.float64], weights: Sequence[int] | None
+    ) -> None:
+        counts = self._counts
         if len(values) < _FEW:
-            pairs = zip(map(bucket_of, values), weights, strict=True)
+            once = weights or [1] * len(values)
+            pairs = zip(map(bucket_of, map(float, values)), once, strict=True)
         else:
-            found, places = np.unique(buckets_of(values), return_inverse=True)
-            sums = np.bincount(places, weights)
-            pairs = zip(found.tolist(), map(int, sums.tolist()), strict=True)
+            sums = np.bincount(buckets_of(values), weights)
+            found = np.flatnonzero(sums)
+            pairs = zip(found.tolist(), map(int, sums[found].tolist()), strict=True)
         for bucket, weight in pairs:
             counts[bucket] = counts.get(bucket, 0) + weight
-        values.clear()
-        weights.clear()
 
     def freeze(self) -> Histogram:
         """The histogram so far."""
         if self._packed is not None:
             return self._packed
         self._put()
-        return Histogram.of_buckets(self._counts.items())
+        return Histogram.of_counts(self._counts)
 
     def pack(self) -> None:
         """Hold what was recorded in a tenth of the memory. Unpack it before recording more."""

@@ -28,6 +28,8 @@ class Validity:
     status: str = "valid"
     reasons: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    late: bool = False
+    """Whether a reason is that the client itself was late."""
     numbers: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -35,11 +37,20 @@ class Validity:
         """Whether a verdict may be read from the run."""
         return self.status == "valid"
 
-    def worsened(self, reasons: Sequence[str]) -> Validity:
-        """The same with reasons that samples can't show; invalid if there are any."""
+    def worsened(self, reasons: Sequence[str], *, late: bool = False) -> Validity:
+        """The same with reasons that samples can't show; invalid if there are any.
+
+        ``late`` where they are that the client itself was.
+        """
         if not reasons:
             return self
-        return replace(self, status="invalid", reasons=(*reasons, *self.reasons))
+        return replace(
+            self, status="invalid", reasons=(*reasons, *self.reasons), late=self.late or late
+        )
+
+    def warned(self, warnings: Sequence[str]) -> Validity:
+        """The same with sentences that a reader must not miss."""
+        return replace(self, warnings=(*self.warnings, *warnings)) if warnings else self
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON."""
@@ -70,14 +81,15 @@ def check(  # noqa: PLR0913 - what is known of a run, all by keyword
     """
     on_time = _on_time(columns)
     gaps = gaps_of(columns, duration, expected)
-    reasons = [
+    late = [
         *_late(on_time),
         *_dropped(columns),
         *_lagging(loop_lag, receive_lag, ttft_target),
-        *_unreconciled(columns, scheduled),
     ]
+    reasons = [*late, *_unreconciled(columns, scheduled)]
     return Validity(
         status="invalid" if reasons else "valid",
+        late=bool(late),
         reasons=tuple(reasons),
         warnings=tuple(gaps.warnings(expected)),
         numbers={

@@ -2,10 +2,12 @@
 
     python -m benchmarks.peers --server /path/to/mockserver --environments /path/to/keep/them
 
-Each tool has two runs against a server started anew: Poisson arrivals (an open loop, where the
-tool has one), and a closed loop in which a share of the answers ends in an error frame under HTTP
-200. What it says of its times and failures is held against the server's log; CPU is that of the
-command and everything it started. A peer that can't be installed is left out, with the reason.
+Each tool has three runs against a server started anew: Poisson arrivals (an open loop, where the
+tool has one), a third of as many, and a closed loop in which a share of the answers ends in an
+error frame under HTTP 200. The difference of the first two is what requests cost with the start-up
+left out. What a tool says of its times and failures is held against the server's log; CPU is that
+of the command and everything it started. A peer that can't be installed is left out, with the
+reason.
 """
 
 from __future__ import annotations
@@ -88,8 +90,11 @@ def measured(tool: Tool, load: Load, python: Path, tokens: Path, within: float) 
     )
 
 
-def accuracy(found: Found) -> list[str]:
-    """The cells of an open-loop run: TTFT off the truth, requests a CPU-second, start and end."""
+def accuracy(found: Found, short: Found) -> list[str]:
+    """The cells of an open loop: TTFT off the truth, requests a CPU-second, start and end.
+
+    Requests a CPU-second twice: of the whole command, and of what it did beyond a ``short`` run.
+    """
     true = found.true_ttft
     off = ["–", "–"]
     if found.said is not None and true:
@@ -97,10 +102,12 @@ def accuracy(found: Found) -> list[str]:
         pairs = ((found.said.ttft_p50, p50), (found.said.ttft_p99, p99))
         off = ["–" if told is None else f"{told - right:+.1f}" for told, right in pairs]
     rate = len(found.log) / found.cpu if found.cpu else 0.0
+    more, cost = len(found.log) - len(short.log), found.cpu - short.cpu
     return [
         f"{len(found.log):,}",
         *off,
         f"{rate:,.0f}",
+        f"{more / cost:,.0f}" if more > 0 and cost > 0 else "–",
         f"{found.first:.2f}",
         f"{found.last:.2f}",
     ]
@@ -114,7 +121,7 @@ def honesty(found: Found) -> list[str]:
 
 
 HEADINGS = (
-    ("tool", "requests", "TTFT off P50", "P99, ms", "a CPU-s", "first, s", "exit, s"),
+    ("tool", "requests", "TTFT off P50", "P99, ms", "a CPU-s", "past start", "first, s", "exit, s"),
     ("error frames", "told", "exit code"),
 )
 
@@ -141,7 +148,7 @@ def main() -> None:
         f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores; {given.requests:,} "
         f"requests at {given.rate:g}/s × {given.tokens} tokens, true TTFT 50 ms, ITL 5 ms"
     )
-    row = "{:<10}{:>10}{:>14}{:>10}{:>10}{:>10}{:>10}   {:>16}{:>8}{:>11}"
+    row = "{:<10}{:>10}{:>14}{:>10}{:>10}{:>12}{:>10}{:>10}   {:>16}{:>8}{:>11}"
     print(row.format(*HEADINGS[0], *HEADINGS[1]))
     with tempfile.TemporaryDirectory() as place:
         for tool in TOOLS:
@@ -165,11 +172,14 @@ def _cells(tool: Tool, given: argparse.Namespace, own: dict[str, Path], place: P
     tokens = tokenizer_of(tool, python, given.environments)
     first = ["chrt", "-f", "10"] if given.realtime else []
     times = ("--ttft-ms", "50", "--itl-ms", "5")
-    with truth(given.server, given.port, *times, realtime=first) as url:
-        out = place / tool.name / "open"
-        out.parent.mkdir()
-        load = Load(url, out, given.tokens, given.requests, given.rate)
-        cells = accuracy(measured(tool, load, python, tokens, given.within))
+    opened = []
+    (place / tool.name).mkdir()
+    for named, requests in (("short", given.requests // 3), ("open", given.requests)):
+        with truth(given.server, given.port, *times, realtime=first) as url:
+            out = place / tool.name / named
+            load = Load(url, out, given.tokens, requests, given.rate)
+            opened.append(measured(tool, load, python, tokens, given.within))
+    cells = accuracy(opened[1], opened[0])
     faults = ("--psse-error", str(given.error_percent))
     with truth(given.server, given.port + 1, *times, *faults, realtime=first) as url:
         load = Load(url, place / tool.name / "closed", 16, given.error_requests, None)

@@ -45,6 +45,12 @@ class ExperimentIn(serializers.Serializer[Any]):
         required=False, help_text="with configuration: the engine model's profile that plays it"
     )
 
+    scale = serializers.FloatField(
+        required=False,
+        help_text="batching: play an hour of its day as so many times less, 1 (the whole day) to "
+        "60 (each hour in a minute, which is the default)",
+    )
+
 
 class ResultOut(serializers.Serializer[Any]):
     """``document`` is what ``headway reproduce --out`` writes; it never changes."""
@@ -96,6 +102,7 @@ class ExperimentOut(serializers.ModelSerializer[Experiment]):
             "reduced",
             "way",
             "profile",
+            "scale",
             "again_of",
             "status",
             "reason",

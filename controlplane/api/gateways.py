@@ -21,7 +21,16 @@ from controlplane.api.parsing import BodyParser
 from controlplane.api.problem import Conflict
 from controlplane.api.resource import Resource
 from controlplane.api.serializers import ProblemOut, input_for
-from controlplane.gateways import batches, budget_page, feed, ingest, live, writing
+from controlplane.gateways import (
+    batches,
+    budget_page,
+    feed,
+    ingest,
+    live,
+    reading,
+    waiting,
+    writing,
+)
 from controlplane.gateways.documents import GatewayDocument, document_of
 from controlplane.gateways.models import Gateway
 from controlplane.teams.rights import Right
@@ -129,6 +138,10 @@ class AlertOut(serializers.Serializer[Any]):
     short_heard = serializers.FloatField(allow_null=True)
     short_missed = serializers.IntegerField()
     short_n = serializers.IntegerField()
+    long_seen_s = serializers.FloatField(
+        help_text="seconds of it since the first count; less than long_s of a young gateway"
+    )
+    short_seen_s = serializers.FloatField()
 
 
 class BudgetOut(serializers.Serializer[Any]):
@@ -189,7 +202,9 @@ class Budgets(_Own):
     )
     def get(self, request: Request, slug: str) -> Response:  # noqa: ARG002 - DRF's signature
         """Each error budget: all objectives at once, each of them, tenants with a target."""
-        rows = budget_page.rows(self.gateway(slug))
+        gateway = self.gateway(slug)
+        doubt = waiting.doubt(gateway, reading.processes(gateway), timezone.now())
+        rows = budget_page.rows(gateway, doubt)
         return Response(self.get_serializer(rows, many=True).data)
 
 

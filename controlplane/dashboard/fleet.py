@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from controlplane.gateways import budget_page, reading, states
+from controlplane.gateways import budget_page, reading, states, waiting
 from controlplane.gateways.models import Gateway
 from controlplane.gateways.recent import recent
 from controlplane.rollouts import presenting
@@ -51,8 +51,8 @@ def trouble(found: list[dict[str, Any]]) -> dict[str, Any] | None:
 
 def _row(gateway: Gateway, rollout: Rollout | None, now: datetime) -> dict[str, Any]:
     processes = reading.processes(gateway)
-    last = recent(gateway, processes, minutes=1)
-    budgets = budget_page.rows(gateway)
+    last = recent(gateway, processes, now, minutes=1)
+    budgets = budget_page.rows(gateway, waiting.doubt(gateway, processes, now))
     joint = next((one for one in budgets if one["scope"] == "joint"), None)
     worst = budget_page.worst(budgets)
     return {
@@ -77,7 +77,7 @@ def _attainment(joint: dict[str, Any] | None) -> dict[str, str]:
     return {
         "text": f"{phrases.share(1 - missed / n)} %" if n else phrases.NOTHING,
         "n": phrases.number(n),
-        "span": alert["short"],
+        "span": alert["short_seen"] or alert["short"],
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +17,11 @@ from loadtest.reproduce.systems.base import systems
 from simulator import profile as profiles
 
 MOST_SEEDS = 30
-"""Of one stored play: an hour is its deadline, and the command takes more."""
+"""Of one stored play: an hour is mostly its deadline, and the command takes more."""
+DAY_HOURS = 4
+"""A stored play whose scale is told may take so long."""
+SEEDS_OF_A_SCALE = 2
+"""A whole day takes most of an hour of CPU a seed, so two take half of that time."""
 MOST_CHARACTERS = 64_000
 """Of a configuration."""
 
@@ -33,6 +38,9 @@ class Ask:
         default=None, help="the queueing source's own configuration"
     )
     profile: str | None = parameter(default=None, help="the engine that plays a configuration")
+    scale: float | None = parameter(
+        default=None, help="batching: play an hour of its day as so many times less; 1 to 60"
+    )
 
     def __post_init__(self) -> None:
         known = systems.all()
@@ -46,6 +54,12 @@ class Ask:
             message = f"must be at most {MOST_CHARACTERS:,} characters"
             raise DocumentError([Problem("configuration", None, message)])
         self.asked.check()
+        if self.seeds > most_seeds(self.scale):
+            message = (
+                f"must be at most {most_seeds(self.scale)} at scale {self.scale:g}, or a stored "
+                f"play's {DAY_HOURS} hours are over first; take a larger scale, or the command"
+            )
+            raise DocumentError([Problem("seeds", self.seeds, message)])
 
     @property
     def way(self) -> Way:
@@ -70,7 +84,7 @@ class Ask:
         """The same for whoever plays it."""
         chosen = {"profile": self.engine} if self.engine else {}
         text = None if self.configuration is None else self.text
-        return Asked(self.system, self.reduced, self.served, text, **chosen)
+        return Asked(self.system, self.reduced, self.served, text, scale=self.scale, **chosen)
 
     @classmethod
     def of(cls, experiment: Experiment) -> Ask:
@@ -83,7 +97,13 @@ class Ask:
             served=experiment.way == Way.SERVED,
             configuration=json.loads(text) if text else None,
             profile=experiment.profile or None,
+            scale=experiment.scale,
         )
+
+
+def most_seeds(scale: float | None) -> int:
+    """Of a stored play at that scale."""
+    return MOST_SEEDS if scale is None else min(MOST_SEEDS, math.floor(SEEDS_OF_A_SCALE * scale))
 
 
 def parse(given: object) -> Ask:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from django.conf import settings
 
+from controlplane.experiments.asking import DAY_HOURS
 from controlplane.experiments.ledger import ExperimentLedger
 from controlplane.experiments.models import Experiment, Status, Way
 from controlplane.runs import child
@@ -19,6 +20,8 @@ log = logging.getLogger(__name__)
 
 LONGEST_S = 3_600.0
 """A play may take so much real time; its process says itself that it was too long."""
+LONGEST_DAY_S = DAY_HOURS * 3_600.0
+"""The same of one whose scale is told."""
 
 
 def directory(experiment: Experiment) -> Path:
@@ -32,7 +35,9 @@ def execute(experiment: Experiment, *, deadlines: Deadlines | None = None) -> No
     out_dir.mkdir(parents=True, exist_ok=True)
     ledger = ExperimentLedger(experiment)
     argv = [sys.executable, "-m", "loadtest.reproduce.worker", "--system", experiment.system]
-    argv += ["--seeds", str(experiment.seeds), "--within", f"{LONGEST_S:g}"]
+    longest = LONGEST_S if experiment.scale is None else LONGEST_DAY_S
+    argv += ["--seeds", str(experiment.seeds), "--within", f"{longest:g}"]
+    argv += [] if experiment.scale is None else ["--scale", repr(experiment.scale)]
     argv += ["--reduced"] if experiment.reduced else []
     argv += ["--served"] if experiment.way == Way.SERVED else []
     if experiment.configuration:
@@ -51,7 +56,7 @@ def execute(experiment: Experiment, *, deadlines: Deadlines | None = None) -> No
         ledger.finish(Status.FAILED, summary=None, reason=f"Its process did not start: {error}")
         return
     # What an experiment's ledger has is all that a supervisor asks of a run's.
-    Supervisor(ledger, worker, budget=LONGEST_S, deadlines=deadlines).run()  # type: ignore[arg-type]
+    Supervisor(ledger, worker, budget=longest, deadlines=deadlines).run()  # type: ignore[arg-type]
 
 
 def give_up(experiment: Experiment, error: BaseException) -> None:

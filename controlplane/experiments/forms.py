@@ -11,10 +11,17 @@ from django.utils.translation import gettext_lazy as _
 from controlplane.experiments.asking import MOST_SEEDS, Ask
 from controlplane.experiments.models import Way
 from documents.problem import DocumentError
+from loadtest.reproduce.plan import MOST_SCALE
 from loadtest.reproduce.systems.base import systems
 from simulator import profile as profiles
 
 SERVED = "served"
+
+
+def _with_day() -> str:
+    """Where a scale means something: which systems, played how."""
+    named = "|".join(name for name, system in sorted(systems.all().items()) if system.has_day)
+    return f"system={named}&way={Way.VIRTUAL}"
 
 
 class ExperimentForm(forms.Form):
@@ -46,6 +53,14 @@ class ExperimentForm(forms.Form):
         max_value=MOST_SEEDS,
         help_text=_("runs of everything; an interval takes two, and five say more"),
     )
+    scale = forms.FloatField(
+        label=_("Scale of the day"),
+        required=False,
+        help_text=_(
+            "an hour of its day is played as an Nth of one: empty is 60, a minute; 1 is the whole "
+            "day, most of an hour of one core a seed"
+        ),
+    )
     reduced = forms.BooleanField(
         label=_("Reduced"),
         required=False,
@@ -61,6 +76,9 @@ class ExperimentForm(forms.Form):
         self.fields["configuration"].code = True
         for name in ("configuration", "profile"):
             self.fields[name].widget.attrs["data-when"] = f"way={Way.CONFIGURATION}"
+        scale = self.fields["scale"]
+        scale.bounds = f"1 – {MOST_SCALE:g}"
+        scale.widget.attrs |= {"placeholder": f"{MOST_SCALE:g}", "data-when": _with_day()}
         self._ask: Ask | None = None
 
     def clean_configuration(self) -> object:
@@ -96,6 +114,7 @@ class ExperimentForm(forms.Form):
                 served=given["way"] == Way.SERVED,
                 configuration=given["configuration"],
                 profile=given["profile"] or None if configured else None,
+                scale=given["scale"],
             )
         except DocumentError as error:
             for problem in error.problems:

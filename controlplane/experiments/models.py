@@ -65,6 +65,8 @@ class Experiment(models.Model):
     """The source's own configuration, as JSON; empty unless that is what is played."""
     profile = models.CharField(max_length=64, blank=True)
     """Of the engine model that plays a configuration."""
+    scale = models.FloatField(null=True, blank=True)
+    """How many times shorter than its own a day's hour is played; null: as the system does."""
     again_of = models.ForeignKey(
         "self", on_delete=models.SET_NULL, related_name="repeats", null=True, blank=True
     )
@@ -94,7 +96,11 @@ class Experiment(models.Model):
                 name="experiment_configuration",
                 condition=Q(way=Way.CONFIGURATION) & ~Q(configuration="") & ~Q(profile="")
                 | ~Q(way=Way.CONFIGURATION) & Q(configuration="", profile=""),
-            )
+            ),
+            models.CheckConstraint(
+                name="experiment_scale",
+                condition=Q(scale=None) | Q(way=Way.VIRTUAL, reduced=False, scale__gte=1),
+            ),
         ]
 
     def __str__(self) -> str:
@@ -114,7 +120,7 @@ class Experiment(models.Model):
         text = self.configuration or None
         chosen = {"profile": self.profile} if self.profile else {}
         served = self.way == Way.SERVED
-        return Asked(self.system, self.reduced, served, text, **chosen)
+        return Asked(self.system, self.reduced, served, text, scale=self.scale, **chosen)
 
     @property
     def is_live(self) -> bool:

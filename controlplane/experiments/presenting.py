@@ -6,20 +6,23 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping
 from typing import Any
+from urllib.parse import urlencode
 
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from controlplane.experiments.asking import most_seeds
 from controlplane.experiments.models import Experiment, ExperimentResult, Status, Way
 from controlplane.runs import phrases
 from loadtest.reproduce.asked import Asked
 from loadtest.reproduce.document import read
+from loadtest.reproduce.legend import legend
 from loadtest.reproduce.rendering import shown
 from loadtest.reproduce.series import Series
 from loadtest.reproduce.systems.base import systems
-from loadtest.reproduce.table import Cell, Reproduction, Row
+from loadtest.reproduce.table import ENOUGH_SEEDS, Cell, Reproduction, Row
 
 LINES = (
     ("Claimed", "s0", "p95"),
@@ -29,14 +32,11 @@ LINES = (
     ("Optimum", "s5", "p95"),
 )
 """In the order of a row's cells: label, colour, dash."""
+FIVE = 5
 WAITING = {
     Status.QUEUED: gettext_lazy("Waiting for a worker to take it."),
     Status.CANCELLING: gettext_lazy("Its process is being ended."),
 }
-
-
-ENOUGH_SEEDS = 3
-"""Of two, a 95 % interval reaches 6.4 times their distance to either side: it tells nothing."""
 
 
 def verdict(experiment: Experiment) -> dict[str, str]:
@@ -62,7 +62,7 @@ def verdict(experiment: Experiment) -> dict[str, str]:
         word, outcome = _("Too few seeds"), "inconclusive"
         holds = _("every sentence agrees with the numbers")
         fails = _("not every sentence agrees with the numbers")
-        because = _("Nothing is decided %(seeds)s: {so_far} so far. Five tell more.").format(
+        because = _("Nothing is decided %(seeds)s; {so_far} so far. Five tell more.").format(
             so_far=holds if found.holds else fails
         )
     elif found.holds:
@@ -114,6 +114,27 @@ def _expected(experiment: Experiment) -> int | None:
     return experiment.asked.passes * experiment.seeds
 
 
+def with_five_seeds(experiment: Experiment) -> str:
+    """The form's query for the same with five; empty where the form can't be filled, or refuses."""
+    scale = experiment.scale
+    if experiment.way == Way.CONFIGURATION or most_seeds(scale) < FIVE:
+        return ""
+    query = {"system": experiment.system, "way": experiment.way, "seeds": str(FIVE)}
+    query |= {"reduced": "on"} if experiment.reduced else {}
+    return urlencode(query if scale is None else query | {"scale": f"{scale:g}"})
+
+
+def size(experiment: Experiment) -> str:
+    """How long its runs are."""
+    if experiment.reduced:
+        return _("reduced")
+    if experiment.scale == 1:
+        return _("full, the whole day")
+    if experiment.scale is not None:
+        return _("full, its day at scale %(n)s") % {"n": f"{experiment.scale:g}"}
+    return _("full")
+
+
 def _progress_said(experiment: Experiment) -> str:
     seen = progress(experiment)
     if seen["of"]:
@@ -159,6 +180,7 @@ def page(result: ExperimentResult) -> dict[str, Any]:
     return {
         "rows": list(_rows(found)),
         "findings": found.findings,
+        "signs": legend(found, repeats_cases=False),
         "remarks": result.document.get("remarks", []),
         "seeds": result.document["seeds"],
         "figures": {"seeds": result.document["seeds"], "figures": list(_figures(found))},

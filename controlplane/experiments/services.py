@@ -35,6 +35,7 @@ def start(*, actor: Actor, ask: Ask, again_of: Experiment | None = None) -> Expe
             way=ask.way,
             configuration=ask.text,
             profile=ask.engine,
+            scale=ask.scale,
             again_of=again_of,
             created_by=actor.user,
             by=actor.name,
@@ -125,12 +126,13 @@ def remind(experiment: Experiment, *, before: datetime) -> bool:
 def _note(experiment: Experiment, by: str, verb: str) -> None:
     way = "" if experiment.way == Way.VIRTUAL else f", {experiment.way}"
     reduced = ", reduced" if experiment.reduced else ""
+    scale = "" if experiment.scale is None else f", scale {experiment.scale:g}"
     audit.record(
         team_id=experiment.team_id,
         actor=by,
         verb=verb,
         kind="experiment",
         object_id=experiment.pk,
-        name=f"{experiment.system}, {experiment.seeds} seeds{way}{reduced}",
+        name=f"{experiment.system}, {experiment.seeds} seeds{way}{reduced}{scale}",
         detail={},
     )

@@ -30,7 +30,10 @@ def index(request: HttpRequest) -> HttpResponse:
     pages = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
     context = {
         "page_obj": pages,
-        "rows": [{"experiment": one, "verdict": presenting.verdict(one)} for one in pages],
+        "rows": [
+            {"experiment": one, "verdict": presenting.verdict(one), "size": presenting.size(one)}
+            for one in pages
+        ],
         "systems": [{"name": n, **presenting.about(n)} for n in sorted(systems.all())],
         "may_write": request.actor.may(Right.RUNS_WRITE),
     }
@@ -63,6 +66,8 @@ def detail(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     context |= {
         "about": presenting.about_play(experiment),
         "command": presenting.command(experiment),
+        "size": presenting.size(experiment),
+        "more": presenting.with_five_seeds(experiment),
         "repeat": presenting.repeat_of(experiment),
         "repeats": experiment.repeats.all(),
         "progress": presenting.progress(experiment),

@@ -75,6 +75,8 @@ class LaneEntry(Struct):
     overdue: Small = 0
     oldest_s: At = 0.0
     quiet_s: At = 0.0
+    overdue_by: Annotated[dict[Name, Small], Meta(max_length=64)] = {}
+    overdue_tenants: Annotated[dict[Name, Small], Meta(max_length=5000)] = {}
 
 
 class ShadowEntry(Struct):

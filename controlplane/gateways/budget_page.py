@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy
 from controlplane.audit.models import AuditEntry
 from controlplane.gateways import budgets
 from controlplane.gateways.models import Gateway, GatewayBudget
+from controlplane.gateways.waiting import Doubt
 from controlplane.runs import phrases
 from measurement.burn_rate import LEAST_HEARD, LEAST_MISSED, Standing, State
 from measurement.objectives import METRICS
@@ -30,15 +31,29 @@ HUES = ("s1", "s3", "s5", "s2")
 """All objectives at once, then each in its order; what is beyond is grey."""
 UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 CHANGES = 10
+WHOLE = 0.98
+"""Share of a window that counts as all of it."""
 
 Row = dict[str, Any]
 
 
-def rows(gateway: Gateway) -> list[Row]:
-    """Each budget as it was last looked at: all objectives, each of them, tenants."""
+def rows(gateway: Gateway, doubt: Doubt | None) -> list[Row]:
+    """Each budget as it was last looked at: all objectives, each of them, tenants.
+
+    In ``doubt`` none of them is well: what ended before says nothing of now.
+    """
     found = GatewayBudget.objects.filter(gateway=gateway)
     slo = Slo.parse(gateway.slo_version.document) if gateway.slo_version else None
-    return [row(one, slo) for one in found]
+    known = [row(one, slo) for one in found]
+    return known if doubt is None else [_doubted(one, doubt) for one in known]
+
+
+def _doubted(known: Row, doubt: Doubt) -> Row:
+    if known["state"] in budgets.ALERTS:
+        return known
+    tone, word = TONES[Standing.UNKNOWN]
+    told = {"state": str(Standing.UNKNOWN), "tone": tone, "word": word}
+    return known | told | {"because": doubt.because}
 
 
 def row(budget: GatewayBudget, slo: Slo | None) -> Row:
@@ -115,7 +130,23 @@ def because(data: Mapping[str, Any]) -> str:
     }
     case = _case(alert)
     blank = case == "idle" and data.get("unmeasured", 0)
-    return _SENTENCES["blank" if blank else case]() % said
+    told = _SENTENCES["blank" if blank else case]() % said
+    young = [_seen(alert, which) for which in ("long", "short")]
+    only = _(" and ").join(one for one in young if one)
+    return told + (_(" Only %(only)s seen.") % {"only": only} if only else "")
+
+
+def _seen(alert: Mapping[str, Any], which: str) -> str:
+    """``12 min of 1 h`` where the counts are younger than the window; else empty."""
+    seen, whole = _seen_s(alert, which), alert[f"{which}_s"]
+    if seen >= WHOLE * whole:
+        return ""
+    return _("%(seen)s of %(whole)s") % {"seen": span(seen), "whole": span(whole)}
+
+
+def _seen_s(alert: Mapping[str, Any], which: str) -> float:
+    """One stored before it was told saw its window."""
+    return float(alert.get(f"{which}_seen_s", alert[f"{which}_s"]))
 
 
 _SENTENCES = {
@@ -157,9 +188,12 @@ def lacking(budget: GatewayBudget) -> str:
         told = _("telemetry for %(heard)s of the time")
         said.append(told % {"heard": _percent(spent["heard"], 1)})
     known = None if spent["since"] is None else budget.at.timestamp() - spent["since"]
-    if known is not None and known < 0.98 * spent["period_s"]:
+    if known is not None and known < WHOLE * spent["period_s"]:
         told = _("%(known)s of %(period)s counted")
         said.append(told % {"known": span(known), "period": span(spent["period_s"])})
+    if waits := budget.data.get("waiting", 0):
+        told = _("%(n)s of the missed wait still: late already, whatever becomes of them")
+        said.append(told % {"n": phrases.number(waits)})
     if budget.data["unmeasured"]:
         told = _("%(n)s answers without a value (not streamed, or too short) left out")
         said.append(told % {"n": phrases.number(budget.data["unmeasured"])})
@@ -263,6 +297,8 @@ def _burn(alert: Mapping[str, Any]) -> Row:
         "long_text": _times(alert["long_burn"]),
         "short_text": _times(alert["short_burn"]),
         "factor_text": _times(alert["factor"]),
+        **{f"{which}_seen": _seen(alert, which) for which in ("long", "short")},
+        **{f"{which}_seen_s": _seen_s(alert, which) for which in ("long", "short")},
     }
 
 

@@ -13,7 +13,8 @@ from typing import Any
 from controlplane.audit import services as audit
 from controlplane.gateways import counting
 from controlplane.gateways.counting import Stretch
-from controlplane.gateways.models import Gateway, GatewayBudget
+from controlplane.gateways.models import STEP, Gateway, GatewayBudget
+from controlplane.gateways.waiting import Waiting, processes
 from measurement.burn_rate import LEAST_MISSED, Budget, Counts, Course, Standing, standing
 from measurement.slo import Slo
 
@@ -38,6 +39,15 @@ class Held:
         for one in stretches:
             judged, missed = self._of(one.count)
             yield Counts(one.start, one.seconds, judged, missed, one.heard)
+
+    def late(self, waiting: Waiting) -> int:
+        """Its misses among those that wait: they are counted anew at each look, and kept by none
+        until they end."""
+        if self.scope == Scope.TENANT:
+            return waiting.tenants.get(self.name, 0)
+        if self.scope == Scope.OBJECTIVE:
+            return waiting.by.get(self.name, 0)
+        return waiting.overdue
 
     def _of(self, count: counting.Count) -> tuple[int, int]:
         if self.scope == Scope.TENANT:
@@ -72,9 +82,10 @@ def look(gateway: Gateway, now: datetime) -> None:
         slo, sha256 = Slo.parse(gateway.slo_version.document), gateway.slo_version.sha256
         at, period = now.timestamp(), slo.period_s
         found = counting.stretches(gateway, sha256, since=at - period)
+        waiting = Waiting.of(processes(gateway), now)
         for one in held(slo):
             before = known.pop((one.scope, one.name), None)
-            _store(gateway, one, before, sha256, _judged(one, found, at, period), now)
+            _store(gateway, one, before, sha256, _judged(one, found, waiting, at, period), now)
     for gone in known.values():
         _tell(gateway, gone, gone.state, "none")
         gone.delete()
@@ -93,8 +104,12 @@ def _spent(budget: dict[str, Any]) -> bool:
     return left is not None and left <= 0 and budget["missed"] >= LEAST_MISSED
 
 
-def _judged(one: Held, found: Sequence[Stretch], at: float, period: float) -> dict[str, Any]:
-    course = Course(list(one.counts(found)))
+def _judged(
+    one: Held, found: Sequence[Stretch], waiting: Waiting, at: float, period: float
+) -> dict[str, Any]:
+    late = one.late(waiting)
+    beside = [Counts(at - STEP, STEP, late, late, 0.0)] if late else []
+    course = Course([*one.counts(found), *beside])
     alerts = course.alerts(now=at, target=one.target, period=period)
     named, saying = standing(alerts)
     unmeasured = 0
@@ -108,6 +123,7 @@ def _judged(one: Held, found: Sequence[Stretch], at: float, period: float) -> di
         "alerts": [alert.to_json() for alert in alerts],
         "budget": course.budget(now=at, target=one.target, period=period).to_json(),
         "unmeasured": unmeasured,
+        "waiting": late,
     }
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from controlplane.gateways import budget_page, figures, reading, states, tiles
+from controlplane.gateways import budget_page, figures, reading, states, tiles, waiting
 from controlplane.gateways.models import Gateway, GatewayDecision, GatewayFault, GatewayProcess
 from controlplane.gateways.recent import SHOWN_S, Recent, recent
 from controlplane.runs import phrases
@@ -25,11 +25,12 @@ def build(gateway: Gateway, *, since: int, now: datetime | None = None) -> Frame
     now = now or timezone.now()
     processes = reading.processes(gateway)
     at = processes[0].at if processes else None
-    last = recent(gateway, processes)
+    last = recent(gateway, processes, now)
+    doubt = waiting.doubt(gateway, processes, now)
     seen = states.facts(gateway, processes, last, now)
     arms = figures.arms_of(gateway)
     until = at if at is not None else now.timestamp()
-    budgets = budget_page.rows(gateway)
+    budgets = budget_page.rows(gateway, doubt)
     newer = since <= 0 or gateway.budgets.filter(seq__gt=since).exists()
     return {
         "type": "frame",
@@ -43,7 +44,7 @@ def build(gateway: Gateway, *, since: int, now: datetime | None = None) -> Frame
             "from": _from(processes, until),
         },
         "verdict": states.state(seen).to_json(),
-        "tiles": tiles.tiles(last, processes, budgets),
+        "tiles": tiles.tiles(last, processes, budgets, doubt),
         "arms": arms,
         "cohorts": figures.rows(gateway, arms, until, since=since),
         "lanes": figures.lanes(gateway, until, since=since),
@@ -82,7 +83,7 @@ def page(gateway: Gateway) -> dict[str, Any]:
 
 
 def _overspent(gateway: Gateway) -> bool:
-    lefts = [row["left"] for row in budget_page.rows(gateway)]
+    lefts = [row["left"] for row in budget_page.rows(gateway, None)]
     return any(left is not None and left < 0 for left in lefts)
 
 
@@ -109,6 +110,8 @@ def _lanes(gateway: Gateway, processes: list[GatewayProcess]) -> list[dict[str, 
             "policy": states.name_of(gateway, lane["policy"]),
             "block": lane["block"],
             **{name: lane[name] for name in ("limit", "in_flight", "waiting")},
+            "overdue": lane.get("overdue", 0),
+            "quiet": phrases.clock(lane["quiet_s"]) if waiting.stalled(lane) else "",
             "endpoints": lane["endpoints"],
         }
         for process in processes
@@ -119,19 +122,22 @@ def _lanes(gateway: Gateway, processes: list[GatewayProcess]) -> list[dict[str, 
         if name not in known:
             unheard = [{"name": end.slug, "up": None, "in_flight": None} for end in ends]
             rows.append({"lane": name, "process": "", "arm": "", "policy": "", "block": None,
-                         "limit": None, "in_flight": None, "waiting": None,
-                         "endpoints": unheard})  # fmt: skip
+                         "limit": None, "in_flight": None, "waiting": None, "overdue": 0,
+                         "quiet": "", "endpoints": unheard})  # fmt: skip
     return sorted(rows, key=lambda row: (row["lane"], row["process"]))
 
 
 def _tenants(last: Recent) -> list[dict[str, Any]]:
     total = sum(row.output_tokens for row in last.cohort.tenants.values())
+    late = last.waiting.tenants
+    judged = {n: row.met + row.missed + late.get(n, 0) for n, row in last.cohort.tenants.items()}
     return [
         {
             "tenant": name,
             "offered": row.offered,
             "rate": row.offered / last.seconds,
-            "attainment": row.met / (row.met + row.missed) if row.met + row.missed else None,
+            "attainment": row.met / judged[name] if judged[name] else None,
+            "late": late.get(name, 0),
             "target": last.slo.target_for(name) if last.slo else None,
             "shed": row.shed,
             "token_share": row.output_tokens / total if total else None,
@@ -160,11 +166,13 @@ def _sentences(last: Recent) -> dict[str, str]:
     if not cohort.offered:
         names = ("load", "ttft", "tpot", "attainment")
         return dict.fromkeys(names, f"No request {when}.")
-    share = cohort.attainment
+    share = last.attainment.value
     said = {"load": f"{cohort.offered:,} requests {when}, now {last.rate:.1f} /s."}
     for metric, digits in (("ttft", 0), ("tpot", 1)):
         known = [value for value in getattr(cohort, metric).percentiles((50.0, 99.0)) if value]
         words = [phrases.number(1e3 * value, digits) for value in known]
         said[metric] = f"P50 {words[0]} ms, P99 {words[1]} ms {when}." if len(words) == 2 else ""
     judged = "Nothing is judged yet." if share is None else f"{phrases.share(share)} % {when}."
+    if last.waiting.overdue:
+        judged += f" {phrases.number(last.waiting.overdue)} of the missed wait still."
     return {**said, "attainment": judged}

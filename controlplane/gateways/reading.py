@@ -13,6 +13,7 @@ from django.db.models import Sum
 from controlplane.catalogue.models import PolicyVersion
 from controlplane.gateways.blocks import blocks
 from controlplane.gateways.models import STEP, Gateway, GatewayProcess, GatewayShadow, GatewayWindow
+from controlplane.gateways.waiting import processes
 from measurement.window import Window
 from schedulers.runtime.shadow import Divergence, ShadowReport
 
@@ -22,13 +23,11 @@ __all__ = [
     "arms",
     "blocks",
     "last_heard",
+    "processes",
     "seen",
     "shadow_reports",
     "traffic",
 ]
-
-LIVE_FOR = 15.0
-"""Seconds behind the newest process after which another one counts as gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +111,6 @@ def seen(gateway: Gateway) -> Seen | None:
         policies={lane: frozenset(found) for lane, found in policies.items()},
         arms={lane: frozenset(found) for lane, found in ran.items()},
     )
-
-
-def processes(gateway: Gateway) -> list[GatewayProcess]:
-    """Those that go on, by what was last heard of them; the newest first."""
-    rows = list(GatewayProcess.objects.filter(gateway=gateway, ended=False).order_by("-at"))
-    return [row for row in rows if row.at > rows[0].at - LIVE_FOR]
 
 
 def traffic(gateway: Gateway, *, seconds: float) -> float | None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property, reduce
 
 from controlplane.gateways.models import STEP, Gateway, GatewayProcess, GatewayWindow
+from controlplane.gateways.waiting import Waiting
 from controlplane.runs import phrases
 from measurement.cohort import Cohort
 from measurement.proportion import Share
@@ -32,6 +34,8 @@ class Recent:
     slo: Slo | None
     until: float = 0.0
     """Where it ends, Unix seconds."""
+    waiting: Waiting = field(default_factory=Waiting)
+    """What has missed an objective and waits still: counted as missed from now on."""
 
     @cached_property
     def cohort(self) -> Cohort:
@@ -45,8 +49,12 @@ class Recent:
 
     @property
     def attainment(self) -> Share:
-        """Of the judged requests."""
-        return self.tally.joint
+        """Of the judged requests, and of those that have missed before they could be judged."""
+        return _with(self.tally.joint, self.waiting.overdue)
+
+    def objective(self, metric: str) -> Share:
+        """The same of one objective."""
+        return _with(self.tally.objective(metric), self.waiting.by.get(metric, 0))
 
     @property
     def span(self) -> str:
@@ -63,8 +71,19 @@ class Recent:
         return sum(window.cohort.offered for window in newest) / length
 
 
+def _with(share: Share, missed: int) -> Share:
+    """With so many misses more, as dependent as the rest; by themselves they are one event."""
+    n = share.n + missed
+    worth = share.effective_n * n / share.n if share.n else float(min(1, missed))
+    return Share(share.k, n, worth) if missed else share
+
+
 def recent(
-    gateway: Gateway, processes: Sequence[GatewayProcess], *, minutes: int = MINUTES
+    gateway: Gateway,
+    processes: Sequence[GatewayProcess],
+    now: datetime,
+    *,
+    minutes: int = MINUTES,
 ) -> Recent:
     """The minutes before the newest telemetry of these, or as long as the oldest of them runs."""
     slo = gateway.slo_version
@@ -82,7 +101,8 @@ def recent(
     merged = {index: reduce(Window.merge, same) for index, same in sorted(beside.items())}
     held = (last - min(merged)) * STEP if merged else 0.0
     seconds = min(60.0 * minutes, max(run, held, float(STEP)))
-    return Recent(tuple(merged.values()), seconds, objectives, float(last * STEP))
+    late = Waiting() if objectives is None else Waiting.of(processes, now)
+    return Recent(tuple(merged.values()), seconds, objectives, float(last * STEP), late)
 
 
 def by_arm(gateway: Gateway, starts: Iterable[int]) -> dict[int, dict[str, Window]]:

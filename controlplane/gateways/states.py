@@ -12,16 +12,12 @@ from controlplane.catalogue.models import PolicyVersion
 from controlplane.gateways import feed
 from controlplane.gateways.models import Gateway, GatewayFault, GatewayProcess
 from controlplane.gateways.recent import Recent
+from controlplane.gateways.waiting import STALE_AFTER, stalled
 from controlplane.runs import phrases
 from documents.problem import DocumentError
 
-STALE_AFTER = 10.0
-"""Seconds without telemetry; a process sends each second."""
 LATE_AFTER = 15.0
 """Seconds that a new revision may take; a process asks every 2 s."""
-STALLED_AFTER = 5.0
-"""Seconds without a byte from engines that owe late answers. A long prompt, read whole before the
-next step, may stop every stream behind it for a second or two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,12 +165,7 @@ def _unreachable(seen: Facts) -> State | None:
 
 def _stalled(seen: Facts) -> State | None:
     """Requests count when they end, and engines that say nothing end none."""
-    lanes = [
-        lane
-        for process in seen.processes
-        for lane in process.lanes
-        if lane.get("overdue", 0) and lane.get("quiet_s", 0.0) >= STALLED_AFTER
-    ]
+    lanes = [lane for one in seen.processes for lane in one.lanes if stalled(lane)]
     if not lanes:
         return None
     why = _(

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from controlplane.gateways.models import GatewayProcess
 from controlplane.gateways.recent import Recent
+from controlplane.gateways.waiting import Doubt
 from controlplane.runs import phrases
 from controlplane.runs.panels.latency_base import NEEDED, limit
 from controlplane.runs.shares import REFUSED as REFUSALS
@@ -21,17 +24,44 @@ IN_FLIGHT = Look("in_flight", "In flight", "requests", 0)
 
 
 def tiles(
-    recent: Recent, processes: Sequence[GatewayProcess], budgets: Sequence[Mapping[str, Any]] = ()
+    recent: Recent,
+    processes: Sequence[GatewayProcess],
+    budgets: Sequence[Mapping[str, Any]] = (),
+    doubt: Doubt | None = None,
 ) -> list[dict[str, Any]]:
-    """In the order of the page; the budget of all objectives once it has been looked at."""
+    """In the order of the page; the budget of all objectives once it has been looked at.
+
+    In ``doubt`` no tile meets anything: what ended before says nothing of now. A miss stays one.
+    """
+    found = _known(recent, processes, budgets)
+    return found if doubt is None else [_doubted(one, doubt) for one in found]
+
+
+def _doubted(made: dict[str, Any], doubt: Doubt) -> dict[str, Any]:
+    if made["status"] == "bad" or made["id"] == IN_FLIGHT.id:
+        return made
+    return made | {"status": "none", "word": doubt.word}
+
+
+def _known(
+    recent: Recent, processes: Sequence[GatewayProcess], budgets: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
     return [
-        tile(ATTAINMENT, _attainment(recent)),
+        _late(tile(ATTAINMENT, _attainment(recent)), recent.waiting.overdue),
         *(_left(budget) for budget in budgets if budget["scope"] == "joint"),
         *(_latency(recent, look, name) for look, name in ((TTFT, "ttft"), (TPOT, "tpot"))),
         tile(RATE, Reading(recent.rate if recent.windows else None, recent.cohort.offered)),
         tile(REFUSED, _refused(recent)),
         _in_flight(processes),
     ]
+
+
+def _late(made: dict[str, Any], count: int) -> dict[str, Any]:
+    """Says how many of a tile's misses wait still."""
+    if count:
+        said = _("%(n)s waiting past their objective, counted as missed")
+        made["note"] = said % {"n": phrases.number(count)}
+    return made
 
 
 def _attainment(recent: Recent) -> Reading:
@@ -46,7 +76,7 @@ def _left(budget: Mapping[str, Any]) -> dict[str, Any]:
     made["word"] = str(budget["word"])
     if budget["burns"]:
         fast = budget["burns"][0]
-        made["rows"] = [[f"burn, {fast['long']}", fast["long_text"]]]
+        made["rows"] = [[f"burn, {fast['long_seen'] or fast['long']}", fast["long_text"]]]
     return made
 
 
@@ -83,8 +113,8 @@ def _latency(recent: Recent, look: Look, name: str) -> dict[str, Any]:
     metric, slo = f"{name}_ms", recent.slo
     objective = next((one for one in slo.objectives if one.metric == metric), None) if slo else None
     status = "none"
-    if slo is not None and objective is not None and recent.tally.joint.n:
-        low, high = recent.tally.objective(metric).interval()
+    if slo is not None and objective is not None and recent.objective(metric).n:
+        low, high = recent.objective(metric).interval()
         status = _status(low, high, slo.target_of(objective))
     made = tile(
         look,
@@ -100,6 +130,10 @@ def _latency(recent: Recent, look: Look, name: str) -> dict[str, Any]:
         [label, "–" if value is None else f"{look.text(value * 1e3)} ms"]
         for label, value in (("P50", p50), ("P95", p95))
     ]
+    late = recent.waiting.by.get(metric, 0)
+    if late:
+        said = _("%(n)s waiting past it, not in the percentiles yet")
+        made["note"] = said % {"n": phrases.number(late)}
     return made
 
 

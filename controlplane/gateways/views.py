@@ -14,7 +14,16 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from controlplane.catalogue.models import Endpoint, Policy
 from controlplane.catalogue.views.removal import remove
-from controlplane.gateways import budget_page, feed, frames, reading, services, states, writing
+from controlplane.gateways import (
+    budget_page,
+    feed,
+    frames,
+    reading,
+    services,
+    states,
+    waiting,
+    writing,
+)
 from controlplane.gateways.documents import document_of
 from controlplane.gateways.forms import GatewayForm, KeyForm, ServeForm
 from controlplane.gateways.models import Gateway, TenantKey
@@ -80,9 +89,10 @@ def budgets(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 
 
 def _budgets(gateway: Gateway) -> dict[str, Any]:
+    doubt = waiting.doubt(gateway, reading.processes(gateway), timezone.now())
     return {
         "gateway": gateway,
-        "budgets": budget_page.rows(gateway),
+        "budgets": budget_page.rows(gateway, doubt),
         "changes": budget_page.changes(gateway),
     }
 
@@ -164,7 +174,7 @@ def _own(request: HttpRequest, pk: uuid.UUID) -> Gateway:
 
 def _row(gateway: Gateway, now: Any) -> dict[str, Any]:
     processes = reading.processes(gateway)
-    last = recent(gateway, processes, minutes=1)
+    last = recent(gateway, processes, now, minutes=1)
     return {
         "gateway": gateway,
         "state": states.state(states.facts(gateway, processes, last, now)),

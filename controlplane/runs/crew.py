@@ -11,7 +11,7 @@ from controlplane.runs.machines.choosing import machine_of
 from controlplane.runs.models import Run
 
 
-def rows(run: Run) -> list[dict[str, str]]:
+def rows(run: Run) -> list[dict[str, Any]]:
     """As last told while it runs, as reported afterwards; empty where one process sends all."""
     if run.machines == run.workers == 1:
         return []
@@ -30,7 +30,7 @@ def mark(run: Run) -> str:
     return f"{len(told)} {sum(bool(one.get('lost')) for one in told)}"
 
 
-def _row(told: Mapping[str, Any], state: str) -> dict[str, str]:
+def _row(told: Mapping[str, Any], state: str) -> dict[str, Any]:
     number, _slash, of = str(told["slice"]).partition("/")
     place = {"number": int(number) + 1, "of": of}
     node = told.get("machine")
@@ -44,6 +44,8 @@ def _row(told: Mapping[str, Any], state: str) -> dict[str, str]:
         "off_by": _ms(clock.get("off_by_at_most_ms"), 2),
         "cpu": _percent(told.get("cpu_share")),
         "lag": _ms(told.get("loop_lag_p99_ms"), 1),
+        "cpu_course": list(told.get("cpu_course") or ()),
+        "lag_course": list(told.get("lag_course_ms") or ()),
     }
 
 

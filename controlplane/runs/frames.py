@@ -14,12 +14,14 @@ from django.utils import timezone
 
 from controlplane.runs import crew, mixing, shadows, tables, tiles
 from controlplane.runs.board import MOST_ROWS, Board, Table, columns_of
-from controlplane.runs.models import Run
+from controlplane.runs.models import Run, Status
 from controlplane.runs.panels.base import Row, Shown, Source, every
 from controlplane.runs.verdicts import notes, verdict
 from measurement.slo import Slo
 
 Frame = dict[str, Any]
+
+ENDED = {Status.FAILED: "failed", Status.CANCELLED: "was cancelled", Status.LOST: "was lost"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +48,10 @@ def build(run: Run, board: Board, decided: Decided, *, since: int) -> Frame:
         "cohorts": _table(board.cohorts, since),
         "decisions": list(decided.active)[-MOST_ROWS:],
         "shadow": shadows.told(run, list(decided.shadow)[-MOST_ROWS:]),
-        "summaries": sentences(slo, board, shown),
+        "summaries": sentences(run, slo, board, shown),
         "failures": tables.failures(run),
         "tenants": tables.tenants(run, slo.target_for if slo else None),
+        "crew": crew.rows(run),
     }
 
 
@@ -81,14 +84,30 @@ def _left(run: Run) -> float:
 
 
 def sentences(
-    slo: Slo | None, board: Board, shown: Mapping[Source, Sequence[Row]]
+    run: Run, slo: Slo | None, board: Board, shown: Mapping[Source, Sequence[Row]]
 ) -> dict[str, str]:
-    """One sentence a figure."""
+    """One sentence a figure; of a run that has measured nothing, why it has not."""
+    if why := nothing(run, board):
+        return dict.fromkeys((panel.name for panel in every()), why)
     steps = {table.source: table.step for table in board.tables}
     return {
         panel.name: panel.sentence(Shown(shown[panel.source], steps[panel.source], slo))
         for panel in every()
     }
+
+
+def nothing(run: Run, board: Board) -> str:
+    """Why nothing is measured; empty where something is."""
+    if any(table.rows for table in board.tables):
+        return ""
+    if run.status == Status.QUEUED:
+        return "Nothing yet: no worker has taken this run."
+    if run.is_live and run.load_started_at is None:
+        return "Nothing yet: the load has not begun."
+    if run.is_live:
+        return "Nothing yet: the first second is not over."
+    before = "before its first second was over" if run.load_started_at else "before any load"
+    return f"Nothing was measured: the run {ENDED.get(Status(run.status), 'ended')} {before}."
 
 
 def figures(run: Run) -> dict[str, Any]:

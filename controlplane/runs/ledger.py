@@ -67,7 +67,7 @@ class Ledger:
         self._changed: Changed = {"events": set(), "cohorts": set()}
         self._windows: dict[int, tuple[Window, Message]] = {}
         self._decided, self._shadowed = Told(), Told()
-        self._quiet = Quiet()
+        self._quiet = Quiet(frames.slo_of(run), since=run.warm_up_s)
         self._errors = FirstErrors(out_dir / SAMPLES)
         self._values: dict[str, Any] = {"live": {**run.live, "layout": layout()}}
 

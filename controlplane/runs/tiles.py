@@ -8,14 +8,17 @@ the run is invalid, nothing of it is judged.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from controlplane.runs import phrases, shares
 from controlplane.runs.models import Run
 from controlplane.runs.panels import latency_base as latency
 from controlplane.runs.panels.base import Row
+from controlplane.runs.quiet import is_quiet, overdue
 from controlplane.runs.verdicts import judgement_of
+from measurement.proportion import Share
+from measurement.run_budget import RunBudget
 from measurement.slo import Slo
 
 SPARK_POINTS = 60
@@ -70,8 +73,9 @@ def tiles(run: Run, cohorts: Sequence[Row], slo: Slo | None) -> list[dict[str, A
     """In the order of the page; the error budget only where there are objectives."""
     facts: Facts = run.summary or run.live.get("totals") or {}
     judged = judgement_of(run)
+    late = overdue(run.live) if run.is_live else 0
     seen = [
-        (ATTAINMENT, _attainment(facts, judged, cohorts, slo)),
+        (ATTAINMENT, _with(_attainment(facts, judged, cohorts, slo), late)),
         (GOODPUT, _goodput(facts, cohorts)),
         (TTFT, _latency("ttft", facts, judged, cohorts, slo)),
         (TPOT, _latency("tpot", facts, judged, cohorts, slo)),
@@ -79,9 +83,18 @@ def tiles(run: Run, cohorts: Sequence[Row], slo: Slo | None) -> list[dict[str, A
         (ERRORS, _share(cohorts, "failed")),
     ]
     if slo is not None:
-        seen.insert(1, (BUDGET, _budget(facts, judged)))
+        seen.insert(1, (BUDGET, _budget(facts, judged, late)))
     invalid = judged.get("outcome") == "invalid"
-    return [tile(look, reading, invalid=invalid) for look, reading in seen]
+    found = [tile(look, reading, invalid=invalid) for look, reading in seen]
+    quiet = run.is_live and is_quiet(run.live)
+    return [_unsure(one, late) for one in found] if quiet else found
+
+
+def _unsure(made: dict[str, Any], late: int) -> dict[str, Any]:
+    """While no answer ends, none meets anything; what is missed stays so."""
+    if made["id"] == ATTAINMENT.id and late:
+        made["note"] = f"{phrases.number(late)} waiting past their objective, counted as missed"
+    return made if made["status"] == "bad" else made | {"status": "none", "word": "engine quiet"}
 
 
 def _attainment(facts: Facts, judged: Facts, cohorts: Sequence[Row], slo: Slo | None) -> Reading:
@@ -98,9 +111,24 @@ def _attainment(facts: Facts, judged: Facts, cohorts: Sequence[Row], slo: Slo | 
     )
 
 
-def _budget(facts: Facts, judged: Facts) -> Reading:
+def _with(seen: Reading, late: int) -> Reading:
+    """With those that wait past their objective, as dependent as the rest."""
+    if not late:
+        return seen
+    n = seen.n or 0
+    worth = (seen.effective_n or n) * (n + late) / n if n else 1.0
+    share = Share(round((seen.value or 0.0) * n), n + late, worth)
+    low, high = share.interval()
+    told = {"value": share.value, "n": share.n, "low": low, "high": high}
+    return replace(seen, **told, effective_n=_whole(worth))
+
+
+def _budget(facts: Facts, judged: Facts, late: int) -> Reading:
     """What the run has missed, over what its target lets it miss by its end."""
     known: Facts = facts.get("budget") or {}
+    if known and late:
+        n, missed = known["n"] + late, known["missed"] + late
+        known = RunBudget(known["target"], n, missed, known["elapsed"]).to_json()
     return Reading(
         value=known.get("spent"),
         n=known.get("n"),

@@ -16,14 +16,18 @@ from urllib.parse import urlsplit
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.connector import Connection
+from aiohttp.tracing import Trace
 
 from engines.egress import EgressDenied, EgressRules, Lookup, Pinned, way_to
 from engines.transport.aiohttp_faults import ending_of
 from engines.transport.base import Ending, Exchange
 from engines.transport.connection import HEAD_LIMIT
 from engines.transport.decoding import BodyDecoder
+from engines.transport.dial import refused
 from engines.transport.httptools_stream import LINGER
 from engines.transport.kernel_clock import ReceiveLag
+from engines.transport.patient_timeout import patient_timeout
 from measurement.outcome import Outcome
 
 _READ = 1 << 18
@@ -79,7 +83,7 @@ class AiohttpTransport:
     async def exchange(self, exchange: Exchange) -> Ending:
         """Send the request; once more if the connection at rest that took it was stale."""
         try:
-            async with asyncio.timeout(_finite(exchange.connect_within)):
+            async with patient_timeout(exchange.connect_within):
                 await self._pin(exchange.request.url)
         except TimeoutError:
             return Ending(exchange.clock(), Outcome.TIMEOUT_CONNECT, _no_connection(exchange))
@@ -148,7 +152,6 @@ class AiohttpTransport:
 
     def _request(self, exchange: Exchange, context: SimpleNamespace) -> Any:
         request = exchange.request
-        within = _finite(exchange.connect_within)
         return self._opened().request(
             request.method,
             request.url,
@@ -157,7 +160,7 @@ class AiohttpTransport:
             skip_auto_headers=("User-Agent",),
             allow_redirects=False,
             proxy=None if self._rules.proxy is None else self._rules.proxy.url,
-            timeout=aiohttp.ClientTimeout(total=None, connect=within),
+            timeout=aiohttp.ClientTimeout(total=None, connect=exchange.connect_within),
             trace_request_ctx=context,
         )
 
@@ -165,7 +168,7 @@ class AiohttpTransport:
         """The session, made within the event loop that carries it."""
         if self._session is None:
             context: ssl.SSLContext | bool = self._ssl_context or True
-            connector = aiohttp.TCPConnector(
+            connector = _Connector(
                 limit=0, keepalive_timeout=60.0, ssl=context, resolver=_Pins(self._pinned)
             )
             self._session = aiohttp.ClientSession(
@@ -225,6 +228,25 @@ async def _read(
     exchange.end(None, at=at)
 
 
+class _Connector(aiohttp.TCPConnector):
+    """Takes no socket that met itself for a connection to a server, and gives up waiting for one in
+    our own way: aiohttp's rounds a time-out of over 5 s up to the next whole second."""
+
+    async def connect(
+        self, req: aiohttp.ClientRequest, traces: list[Trace], timeout: aiohttp.ClientTimeout
+    ) -> Connection:
+        async with patient_timeout(math.inf if timeout.connect is None else timeout.connect):
+            made = await super().connect(req, traces, aiohttp.ClientTimeout(total=None))
+        transport = made.transport
+        if transport is None or transport.get_extra_info("sockname") != (
+            transport.get_extra_info("peername")
+        ):
+            return made
+        error = refused(transport.get_extra_info("socket"))
+        made.close()
+        raise aiohttp.ClientConnectorError(req.connection_key, error)
+
+
 class _Pins(AbstractResolver):
     """Answers with the addresses that were checked, and asks nobody."""
 
@@ -252,10 +274,6 @@ def _result(host: str, port: int, address: str) -> ResolveResult:
     return ResolveResult(
         hostname=host, host=address, port=port, family=family, proto=0, flags=flags
     )
-
-
-def _finite(seconds: float) -> float | None:
-    return seconds if math.isfinite(seconds) else None
 
 
 def _no_connection(exchange: Exchange) -> str:

@@ -41,7 +41,6 @@ class Connection(asyncio.Protocol):
         self.times_of: Callable[[Held], Sequence[float]] = _as_they_are
         """Turns the stamps of what was held into times."""
         self._seen: Held | None = None
-        self._may_hold = False
         self._fault = ""
         self._parser = httptools.HttpResponseParser(self)
         self._exchange: Exchange | None = None

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import os
 import socket
 import ssl
+import struct
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -74,10 +76,29 @@ async def _connect_to(address: str, port: int) -> socket.socket:
         make_room(sock)
         sock.setblocking(False)  # noqa: FBT003 - the standard library's signature
         await asyncio.get_running_loop().sock_connect(sock, (address, port))
+        _check_other_end(sock)
     except BaseException:
         sock.close()
         raise
     return sock
+
+
+def _check_other_end(sock: socket.socket) -> None:
+    """ConnectionRefusedError where both ends are one: nobody listens on a port that is also one of
+    those given to whoever connects, and TCP lets a socket open to itself."""
+    try:
+        alone = sock.getsockname() == sock.getpeername()
+    except OSError:  # closed by the other end again, so there is one
+        return
+    if alone:
+        raise refused(sock)
+
+
+def refused(sock: socket.socket) -> ConnectionRefusedError:
+    """What a port should have answered whose socket met itself. That one is reset as it is closed:
+    it must not keep the port from a server that starts there."""
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    return ConnectionRefusedError(errno.ECONNREFUSED, os.strerror(errno.ECONNREFUSED))
 
 
 def make_room(sock: socket.socket) -> None:

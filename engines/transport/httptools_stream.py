@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import math
 import socket
 import ssl
 from collections import defaultdict
@@ -22,6 +21,7 @@ from engines.transport.dial import DialError, connect, speak
 from engines.transport.harvest import Harvest
 from engines.transport.kernel_clock import KernelClock, ReceiveLag
 from engines.transport.kernel_stream import KernelStream
+from engines.transport.patient_timeout import patient_timeout
 from engines.transport.settling import Settling
 from engines.transport.tunnel import tunnel
 from measurement.outcome import Outcome
@@ -157,7 +157,7 @@ class HttptoolsTransport:
     async def _open(self, origin: Origin, exchange: Exchange) -> Connection:
         within = exchange.connect_within
         try:
-            async with asyncio.timeout(within if math.isfinite(within) else None):
+            async with patient_timeout(within):
                 pinned = await self._pin(origin, exchange.request.url)
                 self._dialled += 1
                 connection = await self._dial(pinned, exchange.request.url)

@@ -33,6 +33,8 @@ STEP = 0.001
 _TIMESPEC = struct.Struct("@ll")
 _TRIES = 5
 _NANO = 1e-9
+_IN_NANO = np.array([1_000_000_000, 1], np.int64)
+"""What a timespec's two numbers count, in ns."""
 _STEP_NS = int(STEP * 1_000_000_000)
 _FEW = 8
 """Stamps that are converted one by one, which is then the cheaper way."""
@@ -129,15 +131,18 @@ class KernelClock:
         whole = len(joined) == len(raw) * _TIMESPEC.size
         if len(raw) < _FEW or read_at[0] <= self._stepped_at or not whole:
             return self._one_by_one(raw, read_at, now, floor)
-        stamps = np.frombuffer(joined, np.int64).reshape(-1, 2)
-        at = stamps[:, 0] * 1_000_000_000 + (stamps[:, 1] + self._offset.value)
+        at = np.frombuffer(joined, np.int64).reshape(-1, 2) @ _IN_NANO
+        at += self._offset.value
         if at[0] < self._stepped_at:
             return self._one_by_one(raw, read_at, now, floor)
-        late = np.array(read_at, np.int64) - at
-        self._lag.record_all((np.maximum(late, 0) * _NANO).tolist())
-        at = np.maximum.accumulate(np.minimum(at, now))
-        seconds: list[float] = np.maximum(at * _NANO, floor).tolist()
-        return seconds
+        late = np.array(read_at, np.int64)
+        late -= at
+        lag = late * _NANO
+        self._lag.record_array(np.maximum(lag, 0.0, out=lag))
+        np.minimum(at, now, out=at)
+        np.maximum.accumulate(at, out=at)
+        seconds: list[float] = (at * _NANO).tolist()
+        return seconds if seconds[0] >= floor else [max(floor, one) for one in seconds]
 
     def joined(self, events: int, wait: int) -> None:
         """One read brought several events: all but the last may have come ``wait`` ns before it."""

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from loadtest.reproduce.plan import Plan
-    from loadtest.reproduce.systems.base import System
 
 NAME = "reproduce"
 HELP = "play a source system's own experiment: claimed, reference, corrected, best fixed, optimum"
 
 EXIT_NOT_HELD = 1
 EXIT_BAD_CONFIGURATION = 20
+MOST_JOBS = 256
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,6 +26,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=float,
         metavar="N",
         help="batching: play an hour of its day as an Nth of one (60); 1 plays the whole day",
+    )
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        metavar="N",
+        help="runs at a time, each in a process (one a core); the numbers are the same with any",
+    )
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="with --out: keep each run that is over in SYSTEM.runs.jsonl, and take those it has",
     )
     parser.add_argument(
         "--check",
@@ -70,37 +76,37 @@ def run(args: argparse.Namespace) -> int:
 
 def _played(args: argparse.Namespace) -> bool:
     """Whether all that was said is supported."""
-    from dataclasses import replace
-
-    from headway.reproducing import progress
     from headway.reproducing.configuration import configured
+    from headway.reproducing.playing import How, play
     from headway.reproducing.printing import Title, make, show
-    from loadtest.reproduce.plan import Plan
+    from loadtest.reproduce.plan import Plan, check_scale
     from loadtest.reproduce.systems.base import systems
-    from loadtest.reproduce.watched import Watch
 
     _check_together(args)
     plan = Plan(_seeds(args.seeds), reduced=args.reduced, scale=args.scale)
     if args.out is not None:
         make(args.out)
-    if args.config is not None:
-        return configured(args, plan)
     known = systems.all()
     if args.system != "all":
         known = {args.system: systems.get(args.system, path="system")}
+    check_scale(
+        plan.scale,
+        has_day=any(one.has_day for one in known.values()),
+        reduced=plan.reduced,
+        plays_day=not (args.config or args.served),
+    )
+    if args.config is not None:
+        return configured(args, plan)
     if args.served:
         from headway.reproducing.served import served, served_all
 
         if args.system == "all":
             return served_all((one() for one in known.values()), plan, args.out)
         return served(known[args.system](), plan, args.out)
-    _check_scale(plan, known)
+    how = How(_jobs(args.jobs), args.out if args.resume else None)
     held = []
     for one in known.values():
-        watch = Watch(plan.seeds, one.passes[plan.reduced])
-        watched = replace(plan, seeds=watch.seeds, part=watch.part)
-        with progress.shown(one.name, watch, sys.stderr):
-            result = one().play(watched)
+        result = play(one.name, one.passes[plan.reduced], one(), plan, how)
         held.append(show(Title(one.name, one.summary, one.laws), result, plan, args.out))
     return all(held)
 
@@ -108,9 +114,12 @@ def _played(args: argparse.Namespace) -> bool:
 def _check_together(args: argparse.Namespace) -> None:
     from documents.problem import DocumentError, Problem
 
-    if args.scale is not None and (args.config or args.served):
-        message = "goes with neither --config nor --served, which play no day"
-        raise DocumentError([Problem("scale", args.scale, message)])
+    if args.jobs is not None and (args.config or args.served):
+        message = "goes with neither --config nor --served, which make one run after the other"
+        raise DocumentError([Problem("jobs", args.jobs, message)])
+    if args.resume and (args.out is None or args.config or args.served):
+        message = "goes with --out DIR, and with neither --config nor --served"
+        raise DocumentError([Problem("resume", "", message)])
     if args.config and args.served:
         message = "is played in virtual time; leave out --served"
         raise DocumentError([Problem("config", str(args.config), message)])
@@ -120,22 +129,13 @@ def _check_together(args: argparse.Namespace) -> None:
         raise DocumentError([Problem(name, getattr(args, name), message) for name in alone])
 
 
-def _check_scale(plan: Plan, known: Mapping[str, type[System]]) -> None:
+def _jobs(asked: int | None) -> int:
     from documents.problem import DocumentError, Problem
-    from loadtest.reproduce.plan import MOST_SCALE
+    from loadtest.reproduce.processes import cores
 
-    scale = plan.scale
-    if scale is None:
-        return
-    if plan.reduced:
-        message = "has a size of its own with --reduced; leave one of them out"
-    elif not any(one.has_day for one in known.values()):
-        message = "is of a day, and this system plays none"
-    elif not 1 <= scale <= MOST_SCALE:
-        message = f"must be from 1 (the whole day) to {MOST_SCALE:g} (each hour in a minute)"
-    else:
-        return
-    raise DocumentError([Problem("scale", scale, message)])
+    if asked is not None and not 1 <= asked <= MOST_JOBS:
+        raise DocumentError([Problem("jobs", asked, f"must be from 1 to {MOST_JOBS}")])
+    return cores() if asked is None else asked
 
 
 def _seeds(count: int) -> range:

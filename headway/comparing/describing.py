@@ -9,7 +9,7 @@ import sys
 from documents.problem import DocumentError
 from headway.comparing.groups import more
 from headway.comparing.report import columns
-from headway.running.saying import say
+from headway.running.saying import report, tell
 from loadtest.ab.described import Described, describe
 from loadtest.printable import printable
 from measurement.comparison.paired_replay import UnequalStimulus
@@ -32,8 +32,7 @@ def describe_in_shell(args: argparse.Namespace) -> int:
         text = json.dumps({**found.to_json(), **sides}, ensure_ascii=False, indent=2) + "\n"
     else:
         text = table(found) + (printable(beside.text()) if beside else "")
-    say(text, sys.stdout)
-    return 0
+    return 0 if report(text, name="compare") else EXIT_CODES["infrastructure"]
 
 
 def table(found: Described) -> str:
@@ -72,5 +71,5 @@ def _ms(value: float | None) -> str:
 
 def _refuse(word: str, reasons: list[str]) -> int:
     for reason in reasons:
-        say(f"headway compare: {printable(reason)}\n", sys.stderr)
+        tell(f"headway compare: {printable(reason)}\n", sys.stderr)
     return EXIT_CODES[word]

@@ -6,7 +6,7 @@ import sys
 from typing import Any, TextIO
 
 from headway.comparing.report import power_lines
-from headway.running.saying import say
+from headway.running.saying import say, would_wait
 from loadtest.ab.book import BlockBook, Closed
 from loadtest.ab.execution import Standing
 from loadtest.ab.order import Order
@@ -56,6 +56,9 @@ class Progress:
         self._say(f"{printable(text)}\n")
 
     def _say(self, text: str) -> None:
-        """A stream that fails once is left alone from then on; the load goes on."""
-        if not self._quiet and say(text, self._stream) is not None:
+        """A stream that fails once is left alone from then on; the load goes on.
+
+        Nor does it wait for a reader that does not read: such a one misses lines.
+        """
+        if not self._quiet and not would_wait(self._stream) and say(text, self._stream) is not None:
             self._quiet = True

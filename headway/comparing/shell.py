@@ -17,7 +17,8 @@ from engines.probe import probe
 from headway.comparing.arguments import document
 from headway.comparing.progress import Progress
 from headway.comparing.report import report
-from headway.running.saying import hold_descriptors, say
+from headway.running import saying
+from headway.running.saying import hold_descriptors, tell
 from loadtest.ab.draft import draft
 from loadtest.ab.execution import BLOCKS, ORDER, RESULT
 from loadtest.ab.ground import EngineLost
@@ -47,11 +48,9 @@ def compare_in_shell(args: argparse.Namespace) -> int:
     except KeyboardInterrupt:  # the second Ctrl-C: not even the result is waited for
         return _refuse("cancelled", ["stopped before the result was written"])
     text = json.dumps(result.to_json(), ensure_ascii=False, indent=2) + "\n" if args.json else ""
-    failure = say(text or report(result), sys.stdout)
-    if failure is not None and not isinstance(failure, BrokenPipeError):
-        say(f"headway ab: the report can't be written: {failure}\n", sys.stderr)
+    saying.report(text or report(result), name="ab", kept=f"its files are in {out}")
     if not args.quiet:
-        say(f"files in {out}\n", sys.stderr)
+        tell(f"files in {out}\n", sys.stderr)
     return result.exit_code
 
 
@@ -109,5 +108,5 @@ def _directory(out: Path | None, *, force: bool) -> Path:
 
 def _refuse(word: str, problems: Any) -> int:
     for problem in problems:
-        say(f"headway ab: {printable(str(problem))}\n", sys.stderr)
+        tell(f"headway ab: {printable(str(problem))}\n", sys.stderr)
     return EXIT_CODES[word]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,18 +32,17 @@ def write(
         markdown.write_text(as_markdown(run, server=server), "utf-8")
 
 
-def show(run: Mapping[str, Any], *, server: str, annotate: bool = False) -> None:
+def lines(run: Mapping[str, Any], *, server: str, annotate: bool = False) -> Iterator[str]:
     """The verdict with its because, then each thing that was judged."""
     outcome = str(run["outcome"])
-    print(one_line(f"{_PLAIN.get(outcome, outcome.upper())}  gate {run['gate']}: {run['because']}"))
+    yield one_line(f"{_PLAIN.get(outcome, outcome.upper())}  gate {run['gate']}: {run['because']}")
     for case in cases_of(run):
-        print(one_line(f"{case.outcome:<14}{case.name}", indent=2))
+        yield one_line(f"{case.outcome:<14}{case.name}", indent=2)
         if not case.passed and case.because != run["because"]:
-            print(one_line(case.because, indent=16))
-    print(one_line(f"{server}{run['links']['page']}"))
+            yield one_line(case.because, indent=16)
+    yield one_line(f"{server}{run['links']['page']}")
     if annotate:
-        for text in commands(run):
-            print(text)
+        yield from commands(run)
 
 
 def one_line(text: str, *, indent: int = 0) -> str:

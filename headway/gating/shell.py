@@ -12,9 +12,10 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from documents.problem import DocumentError
-from headway.gating.reports import one_line, show, write
+from headway.gating.reports import lines, one_line, write
 from headway.gating.server import Away, Refused, Server
 from headway.gating.waiting import GateRun, Patience, Stopped, Waiting
+from headway.running.saying import report, tell
 from loadtest.endpoint import plain_base
 from loadtest.tether import stop_on_signals
 from measurement.verdict import EXIT_CODES
@@ -90,7 +91,8 @@ async def _give_up(args: argparse.Namespace, waiting: Waiting, stopped: Stopped)
 def _report(args: argparse.Namespace, run: GateRun) -> int:
     base = plain_base(args.server)
     write(run, server=base, junit=args.junit, as_json=args.json, markdown=args.markdown)
-    show(run, server=base, annotate=os.environ.get("GITHUB_ACTIONS") == "true")
+    told = lines(run, server=base, annotate=os.environ.get("GITHUB_ACTIONS") == "true")
+    report("".join(f"{line}\n" for line in told), name="gate", kept=f"it is at {base}")
     return int(run["exit_code"])
 
 
@@ -133,7 +135,7 @@ def _check_writable(files: Iterable[Path | None]) -> None:
 
 
 def _say(text: str) -> None:
-    print(one_line(text), file=sys.stderr, flush=True)
+    tell(f"{one_line(text)}\n", sys.stderr)
 
 
 def _refuse(word: str, reasons: Iterable[object]) -> int:

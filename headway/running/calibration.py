@@ -15,7 +15,7 @@ from documents.problem import DocumentError, Problem
 from documents.yaml_text import parse_yaml
 from engines.egress import EgressDenied, EgressRules
 from headway.running.progress import Progress
-from headway.running.saying import say
+from headway.running.saying import report, tell
 from headway.running.shell import NoModel, complete
 from loadtest.calibration.calibrate import WEAK, Calibration, calibrate, document
 from loadtest.calibration.fitting import Log
@@ -42,7 +42,8 @@ def calibrate_in_shell(args: argparse.Namespace) -> int:
         return _refuse("bad_configuration", error.problems)
     except (NoModel, OSError) as error:
         return _refuse("infrastructure", [error])
-    say(table(found) + f"profile written to {args.out}\n", sys.stdout)
+    written = f"profile written to {args.out}"
+    report(f"{table(found)}{written}\n", name="calibrate", kept=written)
     return EXIT_RED if found.light == "red" else 0
 
 
@@ -118,5 +119,5 @@ def _fits(start: profiles.Profile, logs: Sequence[Log]) -> None:
 
 def _refuse(word: str, problems: Any) -> int:
     for problem in problems:
-        say(f"headway calibrate: {problem}\n", sys.stderr)
+        tell(f"headway calibrate: {problem}\n", sys.stderr)
     return EXIT_CODES[word]

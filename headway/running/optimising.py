@@ -11,7 +11,7 @@ from documents.parse import build
 from documents.problem import DocumentError, Problem
 from documents.yaml_text import parse_yaml
 from headway.running.arguments import named
-from headway.running.saying import say
+from headway.running.saying import report, tell
 from loadtest import builtin
 from loadtest.capacity import Found, Search, capacity, grid
 from loadtest.workloads.base import workloads
@@ -31,10 +31,11 @@ def optimise_in_shell(args: argparse.Namespace) -> int:
         tried = _tried(args.over)
     except DocumentError as error:
         for problem in error.problems:
-            say(f"headway optimise: {problem}\n", sys.stderr)
+            tell(f"headway optimise: {problem}\n", sys.stderr)
         return EXIT_CODES["bad_configuration"]
     found = sorted((capacity(search, options) for options in tried), key=lambda one: -one.rate)
-    say(_table(name, search, found), sys.stdout)
+    if not report(_table(name, search, found), name="optimise"):
+        return EXIT_CODES["infrastructure"]
     return 0 if found[0].rate > 0 else EXIT_NONE
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping
 from typing import Any, TextIO
@@ -13,6 +14,8 @@ from loadtest.news import News
 from loadtest.printable import printable
 from loadtest.scenario import Scenario
 from measurement.objective_verdict import INVALID
+
+_NUMBERS = re.compile(r"[\d.,]+")
 
 
 class Progress:
@@ -41,12 +44,13 @@ class Progress:
         text = describe(news, self._duration)
         if self._quiet:
             return
-        if news.verdict.outcome == INVALID and news.verdict.because != self._doubt:
-            self._doubt = news.verdict.because
+        doubt = _NUMBERS.sub("", news.verdict.because)  # they change each second
+        if news.verdict.outcome == INVALID and doubt != self._doubt:
+            self._doubt = doubt
             if self._open_line:
                 self._say("\n")
             self._open_line = False
-            self._line(self._doubt)
+            self._line(news.verdict.because)
         if self._renews:
             self._say(f"\r\x1b[2K{printable(text)}")
             self._open_line = True

@@ -1,27 +1,67 @@
-"""Text to a stream that may be closed, full or a pipe nobody reads: it never ends a load test."""
+"""Text to a stream that may be closed, full or a pipe nobody reads: it never ends a load test, and
+never keeps one from its end."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import select
+import sys
 from typing import TextIO
 
+from loadtest.printable import printable
 
-def say(text: str, stream: TextIO | None) -> Exception | None:
+PATIENCE = 60.0
+"""Seconds without a byte taken after which a reader is waited for no longer. A terminal is a
+person, who may have halted it to read."""
+
+
+def say(text: str, stream: TextIO | None, *, patience: float = PATIENCE) -> Exception | None:
     """Write and flush; what stood in the way, if anything did. After that the stream is mute."""
     if stream is None:  # its descriptor was closed when the interpreter started
         return None
     try:
         try:
+            number = stream.fileno()
+        except (OSError, ValueError):  # no descriptor, so nobody to wait for
             stream.write(text)
-        except UnicodeEncodeError as error:
-            stream.write(text.encode(error.encoding, "backslashreplace").decode(error.encoding))
-        stream.flush()
+        else:
+            stream.flush()
+            _write(number, _encoded(text, stream), patience)
     except (OSError, ValueError) as error:
-        _mute(stream)
+        mute(stream)
         return error
     return None
+
+
+def _encoded(text: str, stream: TextIO) -> bytes:
+    try:
+        return text.encode(stream.encoding, stream.errors or "strict")
+    except UnicodeEncodeError:
+        return text.encode(stream.encoding, "backslashreplace")
+
+
+def _write(number: int, data: bytes, patience: float) -> None:
+    """In pieces that a pipe takes whole or not at all: a larger one would wait in the kernel."""
+    within = None if os.isatty(number) else patience
+    while data:
+        if not select.select([], [number], [], within)[1]:
+            raise TimeoutError(f"whoever should read it took nothing for {patience:g} s")
+        with contextlib.suppress(BlockingIOError):  # another one wrote first
+            data = data[os.write(number, data[: select.PIPE_BUF]) :]
+
+
+def report(text: str, *, name: str, kept: str = "", patience: float = PATIENCE) -> bool:
+    """A command's result on stdout; whether its reader got what it wanted.
+
+    ``kept`` says where the same is all the same ("it is in run-1/summary.json").
+    """
+    failure = say(text, sys.stdout, patience=patience)
+    if failure is None or isinstance(failure, BrokenPipeError):  # as ``head`` does
+        return True
+    why = f"headway {name}: the report can't be written: {failure}"
+    tell(printable(f"{why}; {kept}" if kept else why) + "\n", sys.stderr)
+    return False
 
 
 def would_wait(stream: TextIO | None) -> bool:
@@ -47,8 +87,9 @@ def hold_descriptors() -> None:
             os.open(os.devnull, os.O_RDWR)  # the lowest that is free, so this one
 
 
-def _mute(stream: TextIO) -> None:
-    """What is still in its buffer must not fail again at exit, which would change the exit code."""
+def mute(stream: TextIO) -> None:
+    """Let go of its reader: what is still in its buffer must not fail again at exit, which would
+    change the exit code."""
     with contextlib.suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         try:

@@ -21,7 +21,7 @@ from engines.probe import Probe, probe
 from engines.proxy import Proxy
 from headway.running.arguments import document
 from headway.running.progress import Progress
-from headway.running.saying import hold_descriptors, say, tell
+from headway.running.saying import hold_descriptors, report, tell
 from loadtest import crew_rules, publishing, recorder, sample_store
 from loadtest.conclusion import Conclusion
 from loadtest.crew import execute_crew
@@ -62,7 +62,7 @@ def run_in_shell(args: argparse.Namespace) -> int:
     hold_descriptors()
     try:
         with _memory():
-            conclusion = run_fast(_run(args))
+            conclusion, out = run_fast(_run(args))
     except EgressDenied as error:
         return _refuse("target_not_allowed", error.problems)
     except DocumentError as error:
@@ -71,14 +71,12 @@ def run_in_shell(args: argparse.Namespace) -> int:
         return _refuse("infrastructure", [error])
     except KeyboardInterrupt:  # the second Ctrl-C: not even the report is waited for
         return _refuse("cancelled", ["stopped before the report was written"])
-    report = publishing.render("json" if args.json else "table", conclusion)
-    failure = say(report, sys.stdout)
-    if failure is not None and not isinstance(failure, BrokenPipeError):
-        tell(f"headway run: the report can't be written: {failure}\n", sys.stderr)
+    text = publishing.render("json" if args.json else "table", conclusion)
+    report(text, name="run", kept=f"it is in {out / recorder.SUMMARY}")
     return conclusion.exit_code
 
 
-async def _run(args: argparse.Namespace) -> Conclusion:
+async def _run(args: argparse.Namespace) -> tuple[Conclusion, Path]:
     proxy = Proxy.parse(args.proxy) if args.proxy is not None else None
     rules, key = replace(EgressRules.open(), proxy=proxy), os.environ.get("HEADWAY_API_KEY", "")
     stop = asyncio.Event()
@@ -92,7 +90,7 @@ async def _run(args: argparse.Namespace) -> Conclusion:
             conclusion = await _executed(order, args, stop)
     if not args.quiet:
         tell(f"files in {out}\n", sys.stderr)
-    return conclusion
+    return conclusion, out
 
 
 async def _executed(order: Order, args: argparse.Namespace, stop: asyncio.Event) -> Conclusion:

@@ -9,9 +9,9 @@ import time
 
 from documents.problem import DocumentError, Problem
 from headway.running.arguments import document
-from headway.running.saying import say
+from headway.running.saying import report, tell
 from headway.running.shell import directory
-from loadtest import publishing
+from loadtest import publishing, recorder
 from loadtest.conclusion import Conclusion
 from loadtest.scenario import Scenario
 from loadtest.simulate import Options, simulate
@@ -27,15 +27,17 @@ def simulate_in_shell(args: argparse.Namespace) -> int:
         conclusion, cpu = _simulate(args)
     except DocumentError as error:
         for problem in error.problems:
-            say(f"headway simulate: {problem}\n", sys.stderr)
+            tell(f"headway simulate: {problem}\n", sys.stderr)
         return EXIT_CODES["bad_configuration"]
     except OSError as error:
-        say(f"headway simulate: {error}\n", sys.stderr)
+        tell(f"headway simulate: {error}\n", sys.stderr)
         return EXIT_CODES["infrastructure"]
-    say(publishing.render("json" if args.json else "table", conclusion), sys.stdout)
+    text = publishing.render("json" if args.json else "table", conclusion)
+    kept = f"it is in {args.out / recorder.SUMMARY}" if args.out is not None else ""
+    got = report(text, name="simulate", kept=kept)
     if args.speed_report:
-        say(_speed(conclusion, cpu), sys.stderr)
-    return conclusion.exit_code
+        tell(_speed(conclusion, cpu), sys.stderr)
+    return conclusion.exit_code if got or kept else EXIT_CODES["infrastructure"]
 
 
 def _simulate(args: argparse.Namespace) -> tuple[Conclusion, float]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from documents.problem import DocumentError, Problem
-from headway.running.saying import say
+from headway.running.saying import report, tell
 from loadtest.printable import printable
 from measurement.capacity.batching import Caps
 from measurement.capacity.estimate import Estimate
@@ -32,10 +32,11 @@ def plan_in_shell(args: argparse.Namespace) -> int:
         found = plan(ladders, asked)
     except DocumentError as error:
         for problem in error.problems:
-            say(f"headway capacity: {printable(str(problem))}\n", sys.stderr)
+            tell(f"headway capacity: {printable(str(problem))}\n", sys.stderr)
         return EXIT_CODES["bad_configuration"]
     text = json.dumps(found.to_json(), ensure_ascii=False, indent=2) if args.json else _told(found)
-    say(text + "\n", sys.stdout)
+    if not report(text + "\n", name="capacity"):
+        return EXIT_CODES["infrastructure"]
     return EXIT_CODES["inconclusive" if found.instances.needed is None else "pass"]
 
 

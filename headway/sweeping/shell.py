@@ -17,7 +17,7 @@ from documents.problem import DocumentError, Problem
 from engines.egress import EgressDenied, EgressRules
 from headway.running.arguments import document
 from headway.running.progress import Progress
-from headway.running.saying import hold_descriptors, say
+from headway.running.saying import hold_descriptors, report, tell
 from headway.running.shell import NoModel, complete
 from loadtest.conclusion import CANCELLED, Conclusion
 from loadtest.eventloop import run_fast
@@ -43,7 +43,7 @@ def sweep_in_shell(args: argparse.Namespace) -> int:
     """Sweep, print the report, return the exit code."""
     hold_descriptors()
     try:
-        found, cancelled = run_fast(_sweep(args))
+        found, out, cancelled = run_fast(_sweep(args))
     except EgressDenied as error:
         return _refuse("target_not_allowed", error.problems)
     except DocumentError as error:
@@ -52,7 +52,8 @@ def sweep_in_shell(args: argparse.Namespace) -> int:
         return _refuse("infrastructure", [error])
     except KeyboardInterrupt:
         return _refuse("cancelled", ["stopped before the report was written"])
-    say(_json(found) if args.json else render(found), sys.stdout)
+    text = _json(found) if args.json else render(found)
+    report(text, name="sweep", kept=f"it is in {out / FILE}")
     return _exit_code(found, cancelled=cancelled)
 
 
@@ -66,7 +67,7 @@ def _exit_code(found: Sweep, *, cancelled: bool) -> int:
     return EXIT_CODES["pass" if clear else "inconclusive"]
 
 
-async def _sweep(args: argparse.Namespace) -> tuple[Sweep, bool]:
+async def _sweep(args: argparse.Namespace) -> tuple[Sweep, Path, bool]:
     stop = asyncio.Event()
     with stop_on_signals(stop):
         ladder = build(Ladder, _ladder(args))
@@ -77,8 +78,8 @@ async def _sweep(args: argparse.Namespace) -> tuple[Sweep, bool]:
     found = analyse(rungs, ladder, target.target if target else None)
     (out / FILE).write_text(_json(found), "utf-8")
     if not args.quiet:
-        say(f"files in {out}\n", sys.stderr)
-    return found, stop.is_set()
+        tell(f"files in {out}\n", sys.stderr)
+    return found, out, stop.is_set()
 
 
 def _ladder(args: argparse.Namespace) -> dict[str, Any]:
@@ -140,7 +141,7 @@ async def _climb(
         for place, scenario in enumerate(ladder.scenarios(base, repeat)):
             rate = ladder.rates[place]
             if not quiet:
-                say(f"ladder {repeat + 1} of {ladder.repeats}: {rate:g} requests/s\n", sys.stderr)
+                tell(f"ladder {repeat + 1} of {ladder.repeats}: {rate:g} requests/s\n", sys.stderr)
             conclusion = await run_one(scenario, out / f"{repeat + 1}-{rate:g}")
             if stop.is_set() or conclusion.status == CANCELLED:
                 return rungs
@@ -164,5 +165,5 @@ def _json(found: Sweep) -> str:
 
 def _refuse(word: str, problems: Any) -> int:
     for problem in problems:
-        say(f"headway sweep: {printable(str(problem))}\n", sys.stderr)
+        tell(f"headway sweep: {printable(str(problem))}\n", sys.stderr)
     return EXIT_CODES[word]

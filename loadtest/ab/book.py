@@ -18,6 +18,7 @@ from loadtest.ab.replay import Place, Replay
 from measurement.cohort import Cohort, CohortBuilder
 from measurement.comparison.assignment import Arm, Slot
 from measurement.comparison.block import ArmCounts, Block, count_arm
+from measurement.doubted import NOTHING, Doubted
 from measurement.outcome import Outcome
 from measurement.sample import Sample
 from measurement.slo import judge
@@ -42,6 +43,7 @@ class BlockBook:
         self._engines = engines
         self._expected = replay.expected  # reckoned before the load begins
         self._samples: dict[Place, list[Sample]] = defaultdict(list)
+        self._doubted: dict[Place, Doubted] = defaultdict(Doubted)
         self._ran: dict[Place, set[str]] = defaultdict(set)
         self._lateness = {arm: Lateness() for arm in Arm}
         self._next = 0
@@ -50,8 +52,8 @@ class BlockBook:
         """What each arm measured in the closed blocks."""
         self.blocks: list[Block] = []
 
-    def take(self, lane: str, sample: Sample) -> None:
-        """A request was resolved."""
+    def take(self, lane: str, sample: Sample, doubted: Doubted = NOTHING) -> None:
+        """A request was resolved; its first token may be ``doubted``."""
         slot = self._replay.slot(lane, sample.intended_at)
         if slot is None or self._frozen or slot.block < self._next:
             return
@@ -59,6 +61,7 @@ class BlockBook:
         if index != sample.index:
             sample = dataclasses.replace(sample, index=index)
         self._samples[slot.block, slot.arm].append(sample)
+        self._doubted[slot.block, slot.arm] += doubted
 
     def ran(self, slot: Slot, policy: str) -> None:
         """The slot's lane was seen to run that policy while the slot counted."""
@@ -110,7 +113,7 @@ class BlockBook:
         place = slot.block, slot.arm
         samples = self._samples[place]
         late = self._lateness[slot.arm]
-        late.add(samples)
+        late.add(samples, self._doubted.pop(place, NOTHING))
         counts = count_arm(
             samples,
             self._order.load.slo,

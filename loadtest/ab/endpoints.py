@@ -15,6 +15,7 @@ from loadtest.ab.engines import client_of, signals_of
 from loadtest.ab.ground import EngineLost, Ground
 from loadtest.ab.order import Order
 from loadtest.endpoint import Endpoint
+from loadtest.loopwatch import LoopWatch
 
 _PROBE_WITHIN = 10.0
 
@@ -32,7 +33,14 @@ async def endpoints_ground(
             target = Target(endpoint.base_url, endpoint.model, endpoint.adapter, key)
             clients[lane] = await stack.enter_async_context(client_of(target, rules))
             signals[lane] = await stack.enter_async_context(signals_of(target, rules))
-        yield Ground(clients=clients, engines=engines, clock=time.monotonic, signals=signals)
+        watch = stack.enter_context(LoopWatch.watching(time.monotonic))
+        yield Ground(
+            clients=clients,
+            engines=engines,
+            clock=time.monotonic,
+            signals=signals,
+            stalls=watch.stalls,
+        )
 
 
 def fingerprint(endpoint: Endpoint, found: Probe) -> str:

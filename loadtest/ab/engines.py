@@ -20,6 +20,7 @@ from engines.transport.httptools_stream import HttptoolsTransport
 from loadtest.ab.ground import EngineLost, Ground
 from loadtest.ab.model import facts_of, fingerprint_of
 from loadtest.ab.order import Order
+from loadtest.loopwatch import LoopWatch
 from schedulers.signals import Signals
 from simulator import profile as profiles
 
@@ -65,6 +66,7 @@ async def engines_ground(order: Order) -> AsyncIterator[Ground]:
             engines=dict.fromkeys(processes, fingerprint),
             clock=time.monotonic,
             lost=lost,
+            stalls=stack.enter_context(LoopWatch.watching(time.monotonic)).stalls,
             model=facts_of(order.profile, profile),
         )
 

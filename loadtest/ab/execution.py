@@ -19,12 +19,15 @@ from loadtest.ab.lane import Lane, LaneMeans
 from loadtest.ab.order import Order
 from loadtest.ab.replay import Replay
 from loadtest.ab.result import CANCELLED, FINISHED, Result, notes_of
+from loadtest.answer_watch import AnswerWatch
+from loadtest.conclusion import ttft_target
 from loadtest.recorder import Recorder
 from loadtest.runclock import RunClock
 from loadtest.version import version
 from measurement.comparison.assignment import Arm
 from measurement.comparison.power import Power
 from measurement.comparison.verdict import FINAL, ComparisonVerdict, Evidence, judge
+from measurement.validity import most_lag
 
 RESULT, ORDER, BLOCKS = "result.json", "order.json", "blocks.jsonl"
 _BEAT = 1.0
@@ -102,6 +105,12 @@ class _Comparison:
         self._salt = order.load.prompt_salt or secrets.token_hex(8)
         replay = Replay(order, self._salt)
         self._book = BlockBook(order, replay, ground.engines)
+        self._answers = AnswerWatch(
+            self._clock,
+            ground.stalls,
+            most=most_lag(ttft_target(order.load.slo)),
+            stamped=False,
+        )
         self._blocks = stack.enter_context((out / BLOCKS).open("w", encoding="utf-8"))
         self._lanes = [
             Lane(
@@ -154,7 +163,8 @@ class _Comparison:
         )
 
     def _take(self, lane: str, sample: Any) -> None:
-        self._book.take(lane, sample)
+        first, _ = self._answers.look(sample)
+        self._book.take(lane, sample, first)
         self._look()
 
     def _look(self, *, last: bool = False) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from loadtest.driver import Client
+from measurement.doubted import Stall
 from schedulers.signals import Signals
 
 
@@ -17,6 +18,11 @@ class EngineLost(RuntimeError):  # noqa: N818 - reads as what happened
 def nobody_lost() -> str:
     """For engines that others look after."""
     return ""
+
+
+def never_still(since: float, until: float) -> Sequence[Stall]:  # noqa: ARG001 - of a virtual clock
+    """Where the clock stands still with the client."""
+    return ()
 
 
 @dataclass(frozen=True)
@@ -33,5 +39,7 @@ class Ground:
     """Which engine of our own has died, in words; empty while none has."""
     signals: Mapping[str, Callable[[], Signals | None]] = field(default_factory=dict)
     """By lane, the engine's last reading; a lane without one says nothing of itself."""
+    stalls: Callable[[float, float], Sequence[Stall]] = never_still
+    """When the client stood still between two moments of ``clock``."""
     model: Mapping[str, Any] = field(default_factory=dict)
     """Profile, its source and its stated error, where the numbers are a model's."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from measurement.doubted import NOTHING, Doubted
 from measurement.histogram import HistogramBuilder
 from measurement.outcome import Outcome
 from measurement.sample import Sample
@@ -21,10 +22,12 @@ class Lateness:
         self.due = 0
         self.on_time = 0
         self.dropped = 0
+        self.doubted = NOTHING
         self._lag = HistogramBuilder()
 
-    def add(self, samples: Iterable[Sample]) -> None:
-        """Those of one block."""
+    def add(self, samples: Iterable[Sample], doubted: Doubted = NOTHING) -> None:
+        """Those of one block, and their first tokens that may be late for the client's cause."""
+        self.doubted += doubted
         for sample in samples:
             self.due += 1
             self.dropped += sample.outcome is Outcome.DROPPED
@@ -47,6 +50,10 @@ class Lateness:
                 "client was too slow. Run it where less else runs, or at a lower rate."
             )
 
+        doubt = self.doubted.sentence("first token", "late")
+        if doubt is not None:
+            yield doubt
+
     def to_json(self) -> dict[str, Any]:
         """Plain JSON."""
         lag = self._lag.freeze()
@@ -55,6 +62,7 @@ class Lateness:
             "due": self.due,
             "on_time_share": self.share,
             "dropped": self.dropped,
+            "doubted_first_tokens": self.doubted.doubted,
             "client_lag_ms": {
                 "p50": None if p50 is None else 1e3 * p50,
                 "p99": None if p99 is None else 1e3 * p99,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any, ClassVar
 
 from loadtest.conclusion import Carried, Conclusion
@@ -62,6 +63,8 @@ def _document(conclusion: Conclusion) -> dict[str, Any]:
         "client": {
             "loop_lag_ms": _lag(seen.loop_lag),
             "cpu_share": seen.cpu_share,
+            "throttled": None if seen.throttled is None else asdict(seen.throttled),
+            "stood_still_s": [list(stall) for stall in seen.stalls],
             **_carried(seen.carried),
             "slice": f"{facts.slice_number}/{facts.slice_of}",
             "workers": facts.workers,

@@ -16,7 +16,7 @@ from loadtest.reproduce.configuration.contradictions import remarks
 from loadtest.reproduce.configuration.conversion import convert
 from loadtest.reproduce.configuration.sections import Configuration, read
 from loadtest.reproduce.document import document_of
-from loadtest.reproduce.plan import Plan
+from loadtest.reproduce.plan import Plan, check_scale
 from loadtest.reproduce.served import playing as over_http
 from loadtest.reproduce.systems.base import System, systems
 from loadtest.reproduce.table import Reproduction
@@ -37,6 +37,8 @@ class Asked:
     served: bool = False
     configuration: str | None = None
     profile: str = profiles.DEFAULT
+    scale: float | None = None
+    """As of a plan."""
 
     @property
     def name(self) -> str:
@@ -69,6 +71,7 @@ class Asked:
         words += ["--served"] if self.served else []
         if self.configuration is not None:
             words += [f"--config {CONFIGURATION}", f"--profile {self.profile}"]
+        words += [] if self.scale is None else [f"--scale {self.scale:g}"]
         words += [f"--seeds {seeds}", *(["--reduced"] if self.reduced else []), "--out results"]
         return " ".join(words)
 
@@ -86,6 +89,12 @@ class Asked:
             system.served.check(self.system)
         if self.configuration is not None:
             self.configured()
+        check_scale(
+            self.scale,
+            has_day=system.has_day,
+            reduced=self.reduced,
+            plays_day=not self.served and self.configuration is None,
+        )
 
     def configured(self) -> Configuration:
         """What the configuration says; DocumentError with each fault, by its own path."""

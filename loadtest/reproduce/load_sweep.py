@@ -11,8 +11,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from loadtest.reproduce.plan import Plan, cell, law
-from loadtest.reproduce.series import Series, below, best, measure
+from loadtest.reproduce.plan import Plan, cell, law, measure
+from loadtest.reproduce.series import Series, below, best
 from loadtest.reproduce.table import Finding, Row
 from schedulers.concurrency.base import LIMIT_CEILING
 from schedulers.decision import DecisionPoint
@@ -54,10 +54,10 @@ def _played(config: EngineConfig, rate: float, end_s: float, seed: int) -> dict[
     }
 
 
-def _sweep(plan: Plan, sequences: int) -> dict[float, dict[str, Series]]:
+def _sweep(plan: Plan, sequences: int) -> dict[float, Mapping[str, Series]]:
     config, end_s = _config(sequences), 120.0 if plan.reduced else 300.0
     rates = (2.0, 20.0) if plan.reduced else RATES
-    return {rate: measure(plan.seeds, partial(_played, config, rate, end_s)) for rate in rates}
+    return {rate: measure(plan, partial(_played, config, rate, end_s)) for rate in rates}
 
 
 def knee(config: EngineConfig, chat: engine.Chat = CHAT) -> float:

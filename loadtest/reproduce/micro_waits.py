@@ -12,8 +12,8 @@ from functools import partial
 from typing import Any
 
 from loadtest.reproduce import day, passing
-from loadtest.reproduce.plan import Plan, cell, law
-from loadtest.reproduce.series import Series, below, measure
+from loadtest.reproduce.plan import Plan, cell, law, measure
+from loadtest.reproduce.series import Series, below
 from loadtest.reproduce.table import Finding, Row
 from schedulers.batching.base import Load
 from schedulers.decision import DecisionPoint
@@ -41,10 +41,10 @@ def play(plan: Plan) -> tuple[list[Row], list[Finding]]:
     """The gain by rate, of the rule and of the gain rule; then the rule at its word."""
     rates = (5.0, 60.0, 400.0) if plan.reduced else RATES
     seconds = 20.0 if plan.reduced else 100.0
-    gains = {rate: measure(plan.seeds, partial(_gained, rate, seconds)) for rate in rates}
+    gains = {rate: measure(plan, partial(_gained, rate, seconds)) for rate in rates}
     rows = [row for rate, seen in gains.items() for row in _rows(rate, seen)]
     word_rates = WORD_RATES[:1] if plan.reduced else WORD_RATES
-    words = {rate: measure(plan.seeds, partial(_at_its_word, rate, seconds)) for rate in word_rates}
+    words = {rate: measure(plan, partial(_at_its_word, rate, seconds)) for rate in word_rates}
     rows += [_word_row(rate, seen) for rate, seen in words.items()]
     return rows, _explained(gains, words)
 

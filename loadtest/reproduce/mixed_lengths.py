@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
-from loadtest.reproduce.plan import Plan, cell, law
-from loadtest.reproduce.series import Series, below, measure
+from loadtest.reproduce.plan import Plan, cell, law, measure
+from loadtest.reproduce.series import below
 from loadtest.reproduce.table import Finding, Row
 from schedulers.concurrency.base import ConcurrencyLaw, Observation
 from schedulers.decision import Decision, DecisionPoint
@@ -48,14 +49,15 @@ def _work(prompt: int, output: int) -> float:
     return 0.05 + 2e-4 * prompt + 0.01 * output
 
 
-def _attained(plan: Plan, tested: Any) -> Series:
+def _tokens(prompt: int, output: int) -> float:
+    """What a client does know."""
+    return prompt + output
+
+
+def _attained(tested: Any, tasks: int, seed: int) -> dict[str, float]:
     """Tasks a second."""
-    tasks = 1200 if plan.reduced else 6000
     work, loads = Work(dist="tokens"), ((tested, Load(tasks=tasks)),)
-    seen = measure(
-        plan.seeds, lambda seed: {"rate": tasks / run(PLANT, work, loads, seed=seed).seconds}
-    )
-    return seen["rate"]
+    return {"rate": tasks / run(PLANT, work, loads, seed=seed).seconds}
 
 
 def play(plan: Plan) -> tuple[list[Row], list[Finding]]:
@@ -65,11 +67,12 @@ def play(plan: Plan) -> tuple[list[Row], list[Finding]]:
         return law(DecisionPoint.CONCURRENCY, name, **parameters)
 
     reference = named("gradient_reference", signal="e2e")
-    per_token: Any = Divided(reference, lambda prompt, output: prompt + output)
+    per_token: Any = Divided(reference, _tokens)
     by_work: Any = Divided(reference, _work)
-    raw, each, known = (_attained(plan, one) for one in (reference, per_token, by_work))
-    ours = _attained(plan, named("adaptive_bdp"))
-    fixed = _attained(plan, named("fixed", size=45))
+    laws = (reference, per_token, by_work, named("adaptive_bdp"), named("fixed", size=45))
+    tasks = 1200 if plan.reduced else 6000
+    seen = [measure(plan, partial(_attained, tested, tasks)) for tested in laws]
+    raw, each, known, ours, fixed = (one["rate"] for one in seen)
     case, unit = "mixed lengths", "tasks/s"
     rows = [
         Row(

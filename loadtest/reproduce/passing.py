@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,7 @@ class Passing:
 
     def _padding(self, graphs: Any) -> Padded | None:
         if graphs is not None:
-            return lambda n: graphs.padded(n) or n
+            return cache(lambda n: graphs.padded(n) or n)
         return self._inside.padded if self._inside.own_graphs else None
 
     def _taken(self, step: Taken) -> None:

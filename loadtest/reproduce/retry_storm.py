@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from loadtest.reproduce.plan import Plan, cell, law
-from loadtest.reproduce.series import Series, below, measure
+from loadtest.reproduce.plan import Plan, cell, law, measure
+from loadtest.reproduce.series import Series, below
 from loadtest.reproduce.table import Finding, Row
 from schedulers.decision import DecisionPoint
 from simulator.plants import storm
@@ -34,9 +34,17 @@ class Behaviour:
     """As ``storm.storm`` takes it."""
 
 
-EXACT = Behaviour("exactly 5 s later", {"base_ms": 1.0, "cap_ms": 1.0}, lambda _: TOLD_S)
-ADDED = Behaviour("5 s and full jitter", {}, lambda _: TOLD_S)
-ALONE = Behaviour("full jitter alone", {}, lambda _: None)
+def _constant(_now: float) -> float | None:
+    return TOLD_S
+
+
+def _nothing(_now: float) -> float | None:
+    return None
+
+
+EXACT = Behaviour("exactly 5 s later", {"base_ms": 1.0, "cap_ms": 1.0}, _constant)
+ADDED = Behaviour("5 s and full jitter", {}, _constant)
+ALONE = Behaviour("full jitter alone", {}, _nothing)
 DRAIN = Behaviour("told by the drain, full jitter", {})
 
 
@@ -85,5 +93,5 @@ def play(plan: Plan) -> tuple[list[Row], list[Finding]]:
     return rows, [Finding(sentence, held and below(alone["peak"], exact["peak"]))]
 
 
-def _seen(plan: Plan, how: Behaviour) -> dict[str, Series]:
-    return measure(plan.seeds, partial(_played, how))
+def _seen(plan: Plan, how: Behaviour) -> Mapping[str, Series]:
+    return measure(plan, partial(_played, how))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,12 +34,6 @@ class Series:
         """The ratio, seed by seed."""
         pairs = zip(self.values, other.values, strict=True)
         return Series(tuple(own / its if its else math.inf for own, its in pairs))
-
-
-def measure(seeds: Sequence[int], play: Callable[[int], Mapping[str, float]]) -> dict[str, Series]:
-    """Play once with each seed; every number as a series."""
-    rows = [play(seed) for seed in seeds]
-    return {key: Series(tuple(row[key] for row in rows)) for key in rows[0]}
 
 
 def below(low: Series, high: Series | float, *, times: float = 1.0) -> bool:

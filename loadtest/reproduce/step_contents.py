@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any
 
 from loadtest.reproduce import day, passing
-from loadtest.reproduce.plan import Plan, cell, law
-from loadtest.reproduce.series import Series, below, best, measure
+from loadtest.reproduce.plan import Plan, cell, law, measure
+from loadtest.reproduce.series import Series, below, best
 from loadtest.reproduce.table import Finding, Row
 from schedulers.decision import DecisionPoint
 from simulator.virtual import Arrival
@@ -45,10 +45,8 @@ def _graphs(plan: Plan) -> tuple[list[Row], list[Finding]]:
         "eights": graphs("eights", 0.25),
         "none": graphs("eights", 0.0),
     }
-    seen = {
-        name: measure(plan.seeds, partial(_padded, way, seconds))["tpot"]
-        for name, way in ways.items()
-    }
+    played = {name: measure(plan, partial(_padded, way, seconds)) for name, way in ways.items()}
+    seen = {name: one["tpot"] for name, one in played.items()}
     worst = {
         name: 100.0 * max((ways[name].padded(n) or n) / n - 1.0 for n in range(1, BATCH + 1))
         for name in ways
@@ -91,11 +89,11 @@ def _chunks(plan: Plan) -> tuple[list[Row], list[Finding]]:
     whole = day.engine(_PROFILE, chunked_prefill=False, token_budget=8192)
     chunked = day.engine(_PROFILE, token_budget=8192)
     free, ours = _law("continuous", token_budget=8192), _law("tpot_budget")
-    own = measure(plan.seeds, partial(_long, free, whole, seconds))
-    mine = measure(plan.seeds, partial(_long, ours, chunked, seconds))
+    own = measure(plan, partial(_long, free, whole, seconds))
+    mine = measure(plan, partial(_long, ours, chunked, seconds))
     fixed = {
         str(budget): measure(
-            plan.seeds,
+            plan,
             partial(_long, _law("continuous", token_budget=budget), chunked, seconds),
         )
         for budget in budgets

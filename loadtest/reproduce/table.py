@@ -44,6 +44,10 @@ class Finding:
     holds: bool
 
 
+ENOUGH_SEEDS = 3
+"""Of two, a 95 % interval reaches 6.4 times their distance to either side: it tells nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reproduction:
     """One system, played."""

@@ -52,8 +52,9 @@ async def _run(args: argparse.Namespace, lines: Lines) -> bool:
     """Whether it was played to its end."""
     asked = _asked(args)
     asked.check()
-    watch = Watch(seeds_of(args.seeds), asked.passes)
-    plan = Plan(watch.seeds, reduced=args.reduced, part=watch.part)
+    seeds = seeds_of(args.seeds)
+    watch = Watch(seeds, asked.passes)
+    plan = Plan(seeds, reduced=args.reduced, scale=args.scale, part=watch.part, ended=watch.ended)
     began = time.monotonic()
     lines.say("started", version=version())
     stop = asyncio.Event()
@@ -73,7 +74,7 @@ async def _run(args: argparse.Namespace, lines: Lines) -> bool:
         await asyncio.wait({playing}, timeout=_END_WITHIN_S)
         lines.say("finished", status="cancelled", summary={})
         return False
-    told = {"version": version(), **_told(watch, began)}  # the document goes through the seeds
+    told = {"version": version(), **_told(watch, began)}
     result = asked.document(plan, playing.result())
     lines.say("finished", status="finished", summary={"result": result, **told})
     return True
@@ -81,7 +82,7 @@ async def _run(args: argparse.Namespace, lines: Lines) -> bool:
 
 def _asked(args: argparse.Namespace) -> Asked:
     text = None if args.config is None else args.config.read_text("utf-8")
-    return Asked(args.system, args.reduced, args.served, text, args.profile)
+    return Asked(args.system, args.reduced, args.served, text, args.profile, args.scale)
 
 
 def _told(watch: Watch, began: float) -> dict[str, float]:
@@ -139,6 +140,7 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument("--served", action="store_true")
     parser.add_argument("--config", type=Path, metavar="FILE.json")
     parser.add_argument("--profile", default=profiles.DEFAULT, metavar="NAME")
+    parser.add_argument("--scale", type=float, metavar="N")
     parser.add_argument("--within", type=float, default=3_600.0, metavar="SECONDS")
     return parser
 

@@ -42,7 +42,8 @@ def course(plan: ComparisonPlan, criterion: Criterion, blocks: Sequence[Block]) 
     """The points of the blocks so far.
 
     Where a fixed budget does not look, the band is that of the look to come: z·s/√k with its z;
-    of few blocks, which may be alike by chance, there is none.
+    of few blocks, which may be alike by chance, there is none. Once all planned blocks are over,
+    the last look is at the last that says something.
     """
     series = Series(plan, criterion, blocks)
     run = series.looks.running if series.used else None
@@ -51,7 +52,8 @@ def course(plan: ComparisonPlan, criterion: Criterion, blocks: Sequence[Block]) 
         k = place + 1
         mean = float(run.mean[place]) if run is not None else 0.0
         spread = float(run.variance[place]) if run is not None else 0.0
-        harm, passes = _radii(plan, criterion, k, spread)
+        last = series.closed and k == len(series.used)
+        harm, passes = _radii(plan, criterion, k, spread, last=last)
         found.append(
             Point(
                 block=block.index,
@@ -60,20 +62,20 @@ def course(plan: ComparisonPlan, criterion: Criterion, blocks: Sequence[Block]) 
                 m=rounded(mean) or 0.0,
                 low=None if harm is None else rounded(mean - harm),
                 high=None if passes is None else rounded(mean + passes),
-                look=_looks(plan, k),
+                look=_looks(plan, k, last=last),
             )
         )
     return found
 
 
-def _looks(plan: ComparisonPlan, k: int) -> bool:
+def _looks(plan: ComparisonPlan, k: int, *, last: bool) -> bool:
     if k < LEAST_BLOCKS:
         return False
-    return plan.budget != Budget.FIXED or k in look_blocks(plan.blocks)
+    return plan.budget != Budget.FIXED or last or k in look_blocks(plan.blocks)
 
 
 def _radii(
-    plan: ComparisonPlan, criterion: Criterion, k: int, variance: float
+    plan: ComparisonPlan, criterion: Criterion, k: int, variance: float, *, last: bool
 ) -> tuple[float | None, float | None]:
     if k < LEAST_BLOCKS:
         return None, None
@@ -83,4 +85,5 @@ def _radii(
         return float(radius(variance, k, level)), float(radius(variance, k, rule.alpha))
     error = math.sqrt(variance / k)
     turn = next((at for at, due in enumerate(look_blocks(rule.planned)) if due >= k), 3)
+    turn = 3 if last else turn
     return bounds(rule.alpha_harm / 2)[turn] * error, bounds(rule.alpha / 2)[turn] * error

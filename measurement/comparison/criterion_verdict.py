@@ -85,6 +85,11 @@ class Series:
         name = self.criterion.name
         return [block for block in self.blocks if block.difference(name) is not None]
 
+    @property
+    def closed(self) -> bool:
+        """Whether all planned blocks are over, used or not."""
+        return len(self.blocks) >= self.plan.blocks
+
     @cached_property
     def looks(self) -> Looks:
         """The look after each used block."""
@@ -93,7 +98,7 @@ class Series:
             [block.difference(name) or 0.0 for block in self.used],
             [block.baseline.count(name).bad for block in self.used],
             [block.candidate.count(name).bad for block in self.used],
-            rule_of(self.plan, self.criterion),
+            rule_of(self.plan, self.criterion, closed=self.closed),
         )
 
     @cached_property

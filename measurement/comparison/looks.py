@@ -40,6 +40,8 @@ class Rule:
     scale: float
     planned: int | None = None
     guardrail: bool = True
+    closed: bool = False
+    """Whether the last block is over: the last look is taken there, however many said nothing."""
 
     @property
     def bets(self) -> bool:
@@ -93,8 +95,8 @@ def _radii(run: Running, rule: Rule) -> tuple[Array, Array]:
         return radius(run.variance, run.k, level), radius(run.variance, run.k, rule.alpha)
     error = np.sqrt(run.variance / run.k)
     factors = (
-        _factors(run.k, rule.planned, rule.alpha_harm / 2),
-        _factors(run.k, rule.planned, rule.alpha / 2),
+        _factors(run.k, rule, rule.alpha_harm / 2),
+        _factors(run.k, rule, rule.alpha / 2),
     )
     harm, passes = (
         np.where(np.isfinite(z), error * np.where(np.isfinite(z), z, 0.0), np.inf) for z in factors
@@ -102,10 +104,14 @@ def _radii(run: Running, rule: Rule) -> tuple[Array, Array]:
     return harm, passes
 
 
-def _factors(k: Array, planned: int, level: float) -> Array:
+def _factors(k: Array, rule: Rule, level: float) -> Array:
     """z where one looks, infinite elsewhere."""
     z = np.full(k.shape, np.inf)
-    for blocks, bound in zip(look_blocks(planned), bounds(level), strict=True):
+    for blocks, bound in zip(look_blocks(rule.planned or 0), bounds(level), strict=True):
         if blocks >= LEAST_BLOCKS:
             z[k == blocks] = bound
+    # Looks that lie closer together agree more often, so the last bound errs on the safe side
+    # after fewer blocks as well; without it a comparison that lost one block could decide nothing.
+    if rule.closed and k.size and k[-1] >= LEAST_BLOCKS:
+        z[-1] = bounds(level)[-1]
     return z

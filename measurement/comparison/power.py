@@ -47,8 +47,8 @@ class Power:
         }
 
 
-def rule_of(plan: ComparisonPlan, criterion: Criterion) -> Rule:
-    """How the plan has this criterion judged."""
+def rule_of(plan: ComparisonPlan, criterion: Criterion, *, closed: bool = False) -> Rule:
+    """How the plan has this criterion judged; ``closed``: its last block is over."""
     return Rule(
         alpha=plan.alpha,
         alpha_harm=plan.alpha_harm,
@@ -57,6 +57,7 @@ def rule_of(plan: ComparisonPlan, criterion: Criterion) -> Rule:
         scale=plan.scale(criterion),
         planned=plan.blocks if plan.budget == Budget.FIXED else None,
         guardrail=criterion.guardrail,
+        closed=closed,
     )
 
 

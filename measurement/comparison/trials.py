@@ -9,7 +9,7 @@ Counts are drawn given the state, so each run's own true gap is known, block by 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from statistics import NormalDist
 
@@ -72,6 +72,10 @@ class Runs:
         """The mean true gap of the blocks so far."""
         mean: Array = np.cumsum(self.truth, axis=1) / np.arange(1, self.truth.shape[1] + 1)
         return mean
+
+    def first(self, blocks: int) -> Runs:
+        """The same runs, ended after that many blocks."""
+        return Runs(*(getattr(self, field.name)[:, :blocks] for field in fields(self)))
 
     @property
     def bad_so_far(self) -> Array:

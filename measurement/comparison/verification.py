@@ -25,6 +25,8 @@ GAPS: dict[str, dict[str, Any]] = {
     "+1 point errors": {"errors": 0.01},
 }
 """What makes the candidate worse where a pass would be false."""
+LOST = 7
+"""Of 33 planned blocks, in the rows of a budget that loses some."""
 FALSE_HARM, FALSE_PASS, POWER = "false harm", "false pass", "power"
 
 
@@ -91,10 +93,15 @@ def errors(size: Size, rng: np.random.Generator) -> Iterator[Row]:
             simulate(dataclasses.replace(under, **gap), size.runs, BLOCKS, rng)
             for gap in GAPS.values()
         ]
-        for method, planned in (("sequence", None), ("budget 120", 120), ("budget 33", 33)):
-            harm = _called(equal, planned).harm
+        for method, planned, lost in (
+            ("sequence", None, 0),
+            ("budget 120", 120, 0),
+            ("budget 33", 33, 0),
+            (f"budget 33, {LOST} lost", 33, LOST),
+        ):
+            harm = _called(equal, planned, lost=lost).harm
             yield _row(method, under, FALSE_HARM, harm)
-            wrong = [_called(runs, planned, guardrail=False).passes for runs in worse]
+            wrong = [_called(runs, planned, lost=lost, guardrail=False).passes for runs in worse]
             for gap, passed in zip(GAPS, wrong, strict=True):
                 yield _row(method, under, FALSE_PASS, passed, beside=gap)
 
@@ -179,9 +186,19 @@ def _any(flags: NDArray[np.bool_]) -> int:
 
 
 def _called(
-    runs: Runs, planned: int | None, *, margin: float | None = None, guardrail: bool = True
+    runs: Runs,
+    planned: int | None,
+    *,
+    margin: float | None = None,
+    guardrail: bool = True,
+    lost: int = 0,
 ) -> Looks:
-    """The looks of every run; the margin is each run's own true gap so far if none is given."""
+    """The looks of every run; the margin is each run's own true gap so far if none is given.
+
+    ``lost``: so many of the planned blocks said nothing; those that did come first.
+    """
+    if lost and planned is not None:
+        runs = runs.first(planned - lost)
     scale = float(np.sqrt(np.mean(runs.differences[:200] ** 2)))
     rule = Rule(
         alpha=ALPHA,
@@ -191,6 +208,7 @@ def _called(
         scale=scale,
         planned=planned,
         guardrail=guardrail,
+        closed=lost > 0,
     )
     return look(runs.differences, runs.baseline_bad, runs.candidate_bad, rule)
 

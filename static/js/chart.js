@@ -40,7 +40,7 @@ export class Chart {
     this.legend = legend(this.options.series, this.options.unit);
     this.sum = h("p", { class: "fig-sum" });
     this.plot = h("div", { class: "plot", tabindex: "0", role: "group", "aria-roledescription": say("chart").toLowerCase() });
-    this.waiting = h("p", { class: "waiting" }, say("nothingYet"));
+    this.waiting = h("p", { class: "waiting" }, say("nothing"));
     this.toggle = h("button", { class: "link", type: "button", "aria-expanded": "false" }, say("table"));
     this.end = h("span", { class: "end" }, this.toggle);
     /** @type {HTMLElement | null} */

@@ -5,7 +5,7 @@
  */
 
 /**
- * @typedef {{type: string, seq: number, full?: boolean, run: any, verdict?: any, tiles?: any[], events?: any, cohorts?: any, decisions?: any[], shadow?: any, mixed?: {name: string, url: string}[], summaries?: Record<string, string>, failures?: any[], tenants?: any[]}} Frame
+ * @typedef {{type: string, seq: number, full?: boolean, run: any, verdict?: any, tiles?: any[], events?: any, cohorts?: any, decisions?: any[], shadow?: any, mixed?: {name: string, url: string}[], summaries?: Record<string, string>, failures?: any[], tenants?: any[], crew?: any[]}} Frame
  * @typedef {"connecting" | "live" | "retry" | "paused" | "hidden" | "ended"} State
  * @typedef {{socket: string, frames: string, apply: (frame: Frame) => void, state: (state: State, waitS?: number) => void, first?: number, longest?: number}} Wiring
  */

@@ -5,6 +5,7 @@ import { h, json, write } from "./dom.js";
 import { Figure } from "./figure.js";
 import { shortcut } from "./keys.js";
 import { Live } from "./live.js";
+import { showCrew } from "./run/crew.js";
 import { showMixed } from "./run/mixed.js";
 import { showFailures, showTenants } from "./run/served.js";
 import { showTiles } from "./run/tiles.js";
@@ -59,8 +60,9 @@ function redraw() {
   showMixed($("mixed"), latest.mixed ?? []);
   if (latest.verdict) showVerdict($("verdict"), latest.verdict, latest.run.status);
   if (latest.tiles) showTiles($("tiles"), latest.tiles);
-  if (latest.failures) showFailures($("failures"), latest.failures, cohorts.t.length > 0);
-  if (latest.tenants) showTenants($("tenants"), latest.tenants, latest.tiles?.find(({ id }) => id === "attainment")?.target ?? null);
+  if (latest.crew) showCrew(document.getElementById("crew"), latest.crew);
+  if (latest.failures) showFailures($("failures"), latest.failures, cohorts.t.length > 0, now.ended);
+  if (latest.tenants) showTenants($("tenants"), latest.tenants, latest.tiles?.find(({ id }) => id === "attainment")?.target ?? null, now.ended);
 }
 
 /** At most one redraw at a time, however many frames come. */

@@ -221,6 +221,30 @@ async def test_a_client_without_a_free_descriptor_blames_itself_and_not_the_engi
         assert server.connections == 0
 
 
+async def test_a_dead_port_whose_number_the_client_gets_is_refused_and_not_heard_as_an_echo(
+    ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+
+    class OfThatPort(socket.socket):
+        """As once in some ten thousand dials: the system picks the port that is dialled."""
+
+        def setblocking(self, flag: bool, /) -> None:
+            super().setblocking(flag)
+            if not self.getsockname()[1]:
+                self.bind(("127.0.0.1", port))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(socket, "socket", OfThatPort)
+        answer = await ask(f"http://127.0.0.1:{port}")
+    assert answer.outcome is Outcome.CONNECT
+    assert "refused" in answer.error
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", port))
+
+
 def test_a_socket_has_room_for_what_comes_between_two_readings() -> None:
     def room(sock: socket.socket) -> int:
         return sock.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)

@@ -8,7 +8,8 @@ import pytest
 
 from engines.request import Timeouts
 from engines.transport.base import Ending, Exchange, HttpRequest, Sink
-from engines.watch import GRACE, LATE, Watch
+from engines.transport.patient_timeout import GRACE, LATE
+from engines.watch import Watch
 from measurement.outcome import Outcome
 from simulator import virtual_time
 

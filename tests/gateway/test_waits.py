@@ -43,7 +43,8 @@ def test_nobody_waits_in_a_lane_at_rest() -> None:
 def test_a_stream_without_a_first_token_in_time_has_missed_before_it_ends() -> None:
     lane = waits(Asked(), Asked(intended_at=11.9, sent_at=11.9))
     assert lane.standing(10.3, FIRST_WITHIN_400_MS).overdue == 0
-    assert lane.standing(12.0, FIRST_WITHIN_400_MS) == Standing(1, 2.0, 2.0)
+    told = lane.standing(12.0, FIRST_WITHIN_400_MS)
+    assert told == Standing(1, 2.0, 2.0, {"ttft_ms": 1}, {"acme": 1})
 
 
 def test_one_that_has_begun_is_late_only_by_its_end() -> None:
@@ -90,6 +91,7 @@ async def test_telemetry_and_metrics_tell_of_an_engine_that_froze(tmp_path: Path
         assert first is not None
         (lane,) = json.loads(first[1])["lanes"]
         assert (lane["overdue"], lane["oldest_s"], lane["quiet_s"]) == (1, 7.0, 7.0)
+        assert (lane["overdue_by"], sum(lane["overdue_tenants"].values())) == ({"ttft_ms": 1}, 1)
         page = await watcher.ask("GET", "/metrics")
         assert b'headway_gateway_overdue{lane="p"} 1.0' in page.body
         assert b'headway_gateway_quiet_seconds{lane="p"} 7.0' in page.body

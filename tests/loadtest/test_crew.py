@@ -121,6 +121,7 @@ async def test_a_lost_worker_leaves_a_partial_result_that_says_so(tmp_path: Path
         await leader.until("windows")
         os.kill(leader.children()[0], signal.SIGKILL)
         told = leader.messages[-1]
+        assert all(row["cpu_share"] is not None for row in told["totals"]["by_worker"])
         while told["verdict"]["outcome"] != "invalid":
             told = await leader.until("windows")
         assert told["at"] < 2.5, "told as it happens, not at the end"

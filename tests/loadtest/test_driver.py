@@ -93,6 +93,14 @@ def test_what_is_still_open_at_the_drain_deadline_is_unfinished() -> None:
     assert ran.ended_at == pytest.approx(15.0, abs=0.1)
 
 
+def test_what_came_while_the_client_stood_still_past_the_drain_deadline_is_no_failure() -> None:
+    """The last answers end 0.2 s before the deadline; the client stops 0.8 s before them."""
+    ran = run(FakeEngine(lambda _: (4.9, 0.01, Outcome.OK)), stall=(14.0, 3.0), drain=5)
+    reconcile(ran)
+    assert ran.outcomes == {"ok": 100}
+    assert ran.ended_at == pytest.approx(17.0, abs=0.2)
+
+
 def test_what_still_waits_for_the_policy_at_the_drain_deadline_is_unfinished() -> None:
     ran = run(FakeEngine(lambda _: (1e6, 0.0, Outcome.OK)), limit=1, drain=1)
     reconcile(ran)

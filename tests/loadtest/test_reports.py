@@ -7,6 +7,7 @@ import dataclasses
 import io
 import json
 import unicodedata
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,13 @@ from loadtest import publishing
 from loadtest.conclusion import CANCELLED, FINISHED, LOST, Conclusion, Seen, conclude
 from loadtest.facts import Facts, make_schedule
 from loadtest.inflight import Flight
+from loadtest.outline import Outline
 from loadtest.reports.base import formats
 from loadtest.scenario import Scenario
 from loadtest.schedule import WHOLE
+from loadtest.throttling import Throttled
 from measurement.column_builder import columns_of
-from measurement.doubted import Doubted
+from measurement.doubted import Doubted, Stall
 from measurement.histogram import Histogram
 from measurement.outcome import Outcome, TokenSource
 from measurement.sample import Sample
@@ -40,6 +43,10 @@ def conclusion(
     error: str = "",
     doubted: int = 0,
     late: int = 0,
+    windows: Sequence[Outline] = (),
+    stalls: tuple[Stall, ...] = (),
+    throttled: Throttled | None = None,
+    sent_late: Callable[[float], bool] = lambda _: False,
     **changes: Any,
 ) -> Conclusion:
     """A run in which every request became ``outcome``; the last ``drop`` samples are missing.
@@ -56,8 +63,14 @@ def conclusion(
         for job in jobs[: len(jobs) - drop]
     ]
     samples = [dataclasses.replace(it, error=error) for it in samples]
+    samples = [
+        dataclasses.replace(it, handed_at=it.intended_at + 0.5) if sent_late(it.intended_at) else it
+        for it in samples
+    ]
     seen = Seen(
-        windows=(),
+        windows=windows,
+        stalls=stalls,
+        throttled=throttled,
         stopped_at=stopped_at,
         loop_lag=Histogram.of([lag] * 100),
         doubted_gaps=Doubted(100, doubted, 0.3),
@@ -212,6 +225,58 @@ def test_first_tokens_that_may_be_late_for_our_own_cause_make_it_invalid() -> No
         it.verdict.because
     )
     assert conclusion(late=3).exit_code == 0
+
+
+def paused(since: int, until: int) -> list[Outline]:
+    """A minute's windows in which requests wait, and the engine says nothing from then until."""
+    return [
+        Outline(second, second + 1, 40_000_000, 1_000_000, 40, 20, 0, not since <= second < until)
+        for second in range(60)
+    ]
+
+
+def test_a_client_that_was_late_in_the_burst_after_an_engines_pause_says_so_first() -> None:
+    it = conclusion(windows=paused(20, 34), sent_late=lambda at: 33.5 < at < 36.5)
+    assert it.exit_code == 13
+    assert (
+        "The engine said nothing from 20 s to 34 s, while up to 40 requests waited, and then"
+        in (it.verdict.because)
+    )
+    many = it.validity.numbers["late_windows"][0]["requests"]
+    assert many > 20
+    assert (
+        f"{many} of the {many} requests that the client sent late were due from 33 s to 37 s"
+        in (it.verdict.because)
+    )
+    assert it.validity.numbers["late_windows"] == [{"from": 33, "to": 37, "requests": many}]
+    assert any("the client was too slow" in reason for reason in it.validity.reasons)
+
+
+def test_an_engines_pause_that_made_nobody_late_is_told_and_the_run_is_valid() -> None:
+    it = conclusion(windows=paused(20, 34))
+    assert it.exit_code == 0
+    assert it.validity.warnings == (
+        "The engine said nothing from 20 s to 34 s, while up to 40 requests waited.",
+    )
+    assert conclusion(windows=paused(20, 25)).validity.warnings == ()
+
+
+def test_a_client_that_stood_still_itself_does_not_say_that_the_engine_did() -> None:
+    it = conclusion(
+        windows=paused(20, 34), stalls=((19.5, 34.5),), sent_late=lambda at: 19.5 < at < 34.5
+    )
+    assert it.exit_code == 13
+    assert not any("The engine said nothing" in reason for reason in it.validity.reasons)
+
+
+def test_a_client_whose_cpu_was_limited_names_the_limit() -> None:
+    limited = conclusion(throttled=Throttled(31, 2.4), sent_late=lambda at: at < 30)
+    assert limited.exit_code == 13
+    assert "held its processes back in 31 periods, for 2.4 s" in limited.verdict.because
+    fast = conclusion(throttled=Throttled(1, 0.01))
+    assert (fast.exit_code, len(fast.validity.warnings)) == (0, 1)
+    assert "held its processes back once" in fast.validity.warnings[0]
+    assert conclusion(throttled=Throttled(0, 0.0)).validity.warnings == ()
 
 
 def test_a_cancelled_run_is_judged_over_the_time_that_it_had() -> None:

@@ -11,8 +11,8 @@ from typing import Any
 from loadtest.reproduce.configuration.conversion import Converted
 from loadtest.reproduce.configuration.sections import Configuration
 from loadtest.reproduce.load_sweep import knee
-from loadtest.reproduce.plan import Plan, cell
-from loadtest.reproduce.series import Series, below, measure
+from loadtest.reproduce.plan import Plan, cell, measure
+from loadtest.reproduce.series import Series, below
 from loadtest.reproduce.table import Finding, Reproduction, Row
 from loadtest.scenario import Scenario
 from loadtest.simulate import Options, simulate
@@ -37,7 +37,7 @@ def play(given: Configuration, converted: Converted, profile: Profile, plan: Pla
     ours = replace(scenario, policy=_recommended(given)), _left(converted.engine)
     ways = dict(zip(WAYS, ((scenario, converted.engine), ours), strict=True))
     seen = {
-        name: measure(plan.seeds, partial(_played, asked, profile, engine))
+        name: measure(plan, partial(_played, asked, profile, engine))
         for name, (asked, engine) in ways.items()
     }
     most = _most(given, converted, profile)

@@ -43,6 +43,7 @@ async def play(experiment: Experiment, plan: Plan) -> Reproduction:
         for place, arm in enumerate(arms):
             plan.part(place / len(arms))
             found[arm].append(await _one(experiment, arm, seed, reduced=plan.reduced))
+        plan.ended()
     seen = {
         arm: {key: Series(tuple(row[key] for row in rows)) for key in rows[0]}
         for arm, rows in found.items()

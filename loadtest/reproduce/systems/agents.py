@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, ClassVar
 
-from loadtest.reproduce.plan import Plan, cell, law
-from loadtest.reproduce.series import Series, below, best, measure
+from loadtest.reproduce.plan import Plan, cell, law, measure
+from loadtest.reproduce.series import Series, below, best
 from loadtest.reproduce.served.experiment import Experiment
 from loadtest.reproduce.systems.base import system
 from loadtest.reproduce.table import Finding, Reproduction, Row
@@ -43,7 +43,7 @@ def _law(name: str, **parameters: Any) -> Any:
     return law(DecisionPoint.CONCURRENCY, name, **parameters)
 
 
-def _played(tested: Any, seed: int, agents: int, end_s: float) -> dict[str, float]:
+def _played(tested: Any, agents: int, end_s: float, seed: int) -> dict[str, float]:
     """A batch from cold to the last agent's end, or until then."""
     run = AgentsRun(tested, seed, agents=agents)
     run.go(end_s)
@@ -119,15 +119,13 @@ class AgentsSystem:
         counts = (24, 28) if plan.reduced else FIXED
         tested |= {str(count): _law("fixed", size=count) for count in counts if count <= agents}
         seen = {name: self._one(plan, one, agents) for name, one in tested.items()}
-        for numbers in seen.values():
-            numbers["speed_up"] = numbers["rate"].over(seen["none"]["rate"])
         fixed = {name: seen.pop(name) for name in list(seen) if name.isdigit()}
         chosen = best(fixed, "rate") if fixed else "all"
         return {**seen, "fixed": fixed.get(chosen, seen["none"]), f"best {chosen}": {}}
 
-    def _one(self, plan: Plan, tested: Any, agents: int) -> dict[str, Series]:
+    def _one(self, plan: Plan, tested: Any, agents: int) -> Mapping[str, Series]:
         end_s = 500.0 if plan.reduced else 20_000.0
-        return measure(plan.seeds, lambda seed: _played(tested, seed, agents, end_s))
+        return measure(plan, partial(_played, tested, agents, end_s))
 
     def _main(self, seen: Mapping[str, Numbers]) -> list[Row]:
         return [
@@ -136,9 +134,9 @@ class AgentsSystem:
                 measure=words,
                 unit=unit,
                 claimed=cell(CLAIMED.get(key)),
-                reference=cell(seen["code"][key]),
-                corrected=cell(seen["ours"][key]),
-                best_fixed=cell(seen["fixed"][key], _chosen(seen)),
+                reference=cell(_told(seen, "code", key)),
+                corrected=cell(_told(seen, "ours", key)),
+                best_fixed=cell(_told(seen, "fixed", key), _chosen(seen)),
             )
             for key, words, unit in MEASURES
         ]
@@ -152,7 +150,7 @@ class AgentsSystem:
                 measure=words,
                 unit=unit,
                 claimed=cell(claimed.get(name, {}).get(key)),
-                reference=cell(seen[name][key]),
+                reference=cell(_told(seen, name, key)),
             )
             for case, name in cases
             for key, words, unit in MEASURES
@@ -178,7 +176,7 @@ class AgentsSystem:
 
     def _collapse(self, plan: Plan) -> tuple[list[Row], list[Finding]]:
         own, ours = (
-            measure(plan.seeds, partial(_recovery, _law(one)))
+            measure(plan, partial(_recovery, _law(one)))
             for one in ("concur_reference", "kv_reserve_agents")
         )
         rows = [
@@ -210,18 +208,25 @@ class AgentsSystem:
                 case=f"{count} agents",
                 measure="over no control",
                 unit="times",
-                reference=cell(numbers["code"]["speed_up"]),
-                corrected=cell(numbers["ours"]["speed_up"]),
-                best_fixed=cell(numbers["fixed"]["speed_up"], _chosen(numbers)),
+                reference=cell(_told(numbers, "code", "speed_up")),
+                corrected=cell(_told(numbers, "ours", "speed_up")),
+                best_fixed=cell(_told(numbers, "fixed", "speed_up"), _chosen(numbers)),
             )
             for count, numbers in seen.items()
         ]
-        gain = seen[20]["ours"]["speed_up"]
+        gain = _told(seen[20], "ours", "speed_up")
         sentence = (
             "Where all contexts fit, control has nothing to gain: with 20 agents the corrected law "
             f"does {gain.mean:.2f} times what no control does."
         )
         return rows, [Finding(sentence, 0.9 <= gain.mean <= 1.1)]
+
+
+def _told(seen: Mapping[str, Numbers], name: str, key: str) -> Series:
+    """A law's number, or how many times no control's output it has."""
+    if key == "speed_up":
+        return seen[name]["rate"].over(seen["none"]["rate"])
+    return seen[name][key]
 
 
 def _chosen(seen: Mapping[str, Numbers]) -> str:
@@ -230,9 +235,10 @@ def _chosen(seen: Mapping[str, Numbers]) -> str:
 
 def _explained(seen: Mapping[str, Numbers]) -> list[Finding]:
     """Speed-up, the source's two signals, the paper's law."""
-    rate = {name: numbers["rate"] for name, numbers in seen.items() if numbers}
+    laws = [name for name in seen if not name.startswith("best ")]
+    rate = {name: seen[name]["rate"] for name in laws}
     ours, fixed = rate["ours"], rate["fixed"]
-    gain = seen["ours"]["speed_up"]
+    gain = _told(seen, "ours", "speed_up")
     free = 4 / sum(1 / one for _, one, _ in FOURTHS)
     held = 4 / sum(1 / one for _, _, one in FOURTHS)
     return [

@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any, ClassVar
 
 from loadtest.reproduce import retry_storm
-from loadtest.reproduce.plan import Plan, cell, law
-from loadtest.reproduce.series import Series, below, best, measure
+from loadtest.reproduce.plan import Plan, cell, law, measure
+from loadtest.reproduce.series import Series, below, best
 from loadtest.reproduce.served.experiment import Claim, Experiment
 from loadtest.reproduce.systems.base import system
 from loadtest.reproduce.table import Finding, Reproduction, Row
@@ -168,7 +168,7 @@ class BackpressureSystem:
 
         def seen(name: str, order: str, scene: str = "burst", **parameters: float) -> Numbers:
             play = partial(_played, (name, parameters), order, end_s, scene)
-            return measure(plan.seeds, play)
+            return measure(plan, play)
 
         marks = MARKS[1:2] if plan.reduced else MARKS
         fixed = {

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, ClassVar
 
 from loadtest.reproduce import day, day_sums, micro_waits, step_contents
-from loadtest.reproduce.plan import MOST_SCALE, Plan, cell, law
-from loadtest.reproduce.series import Series, below, best, measure
+from loadtest.reproduce.plan import MOST_SCALE, Plan, cell, law, measure
+from loadtest.reproduce.series import Series, below, best
 from loadtest.reproduce.served.experiment import Experiment
 from loadtest.reproduce.systems.base import system
 from loadtest.reproduce.table import Cell, Finding, Reproduction, Row
@@ -63,7 +63,8 @@ class BatchingSystem:
 
     def play(self, plan: Plan) -> Reproduction:
         rows, findings = self._claims()
-        days = {name: _day(plan, profile) for name, profile in day.ENGINES.items()}
+        begun = {name: _begun(plan, profile) for name, profile in day.ENGINES.items()}
+        days = {name: _chosen(seen) for name, seen in begun.items()}
         for name, seen in days.items():
             rows += _rows(name, seen)
         findings += _explained(days)
@@ -108,24 +109,33 @@ def _tokens_for(config: EngineConfig, more_ms: float) -> int:
     return max(n for n in range(1, 400) if alone(config, n, 4) - alone(config, n) <= more_ms)
 
 
-def _day(plan: Plan, profile: str) -> dict[str, Seen]:
-    """The day under each strategy; the last but ours is the best of the fixed settings."""
+def _begun(plan: Plan, profile: str) -> dict[str, Seen]:
+    """The day under each strategy, and under each of the fixed settings."""
     config = day.engine(profile)
     doubling = step_contents.graphs("doubling", 1.0)
+    length = _length(plan)
 
-    def seen(tested: Any, graphs: Any = None) -> dict[str, Series]:
-        return measure(plan.seeds, partial(_told, plan, day_sums.Strategy(tested, graphs), config))
+    def seen(tested: Any, graphs: Any = None) -> Mapping[str, Series]:
+        strategy = day_sums.Strategy(tested, graphs)
+        return measure(plan, partial(_told, length, plan.part, strategy, config))
 
     sizes = SEQUENCES[-1:] if plan.reduced else SEQUENCES
-    fixed = {str(n): seen(_batching("continuous", max_sequences=n)) for n in sizes}
-    chosen = best(fixed, "in time")
+    fixed = {f"fixed {n}": seen(_batching("continuous", max_sequences=n)) for n in sizes}
     return {
+        **fixed,
         "micro-wait": seen(micro_waits.rule("reference", config), doubling),
         "static": seen(_batching("static", size=BATCH)),
         "no wait": seen(_batching("continuous", max_sequences=BATCH), doubling),
         "ours": seen(_batching("tpot_budget")),
-        f"fixed {chosen}": fixed[chosen],
     }
+
+
+def _chosen(seen: Mapping[str, Seen]) -> dict[str, Seen]:
+    """Of the fixed settings the best alone, after the others."""
+    fixed = {name: one for name, one in seen.items() if name.startswith("fixed")}
+    chosen = best(fixed, "in time")
+    rest = {name: one for name, one in seen.items() if name not in fixed}
+    return {**rest, chosen: fixed[chosen]}
 
 
 def _length(plan: Plan) -> day.Day:
@@ -136,10 +146,13 @@ def _length(plan: Plan) -> day.Day:
 
 
 def _told(
-    plan: Plan, strategy: day_sums.Strategy, config: EngineConfig, seed: int
+    a_day: day.Day,
+    part: Callable[[float], None],
+    strategy: day_sums.Strategy,
+    config: EngineConfig,
+    seed: int,
 ) -> dict[str, float]:
-    a_day = _length(plan)
-    told = day_sums.play(a_day, a_day.drawn(seed), strategy, config, seed, plan.part)
+    told = day_sums.play(a_day, a_day.drawn(seed), strategy, config, seed, part)
     ingest = config.ingest_s * math.exp(config.ingest_sigma**2 / 2)
     return told | {"alone": 1e3 * ingest + micro_waits.alone_ms(config)}
 

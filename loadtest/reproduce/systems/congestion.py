@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from loadtest.reproduce import mixed_lengths
-from loadtest.reproduce.plan import Plan, cell, law
-from loadtest.reproduce.series import Series, below, best, measure
+from loadtest.reproduce.plan import Plan, cell, law, measure
+from loadtest.reproduce.series import Series, below, best
 from loadtest.reproduce.served.experiment import Claim, Experiment
 from loadtest.reproduce.systems.base import system
 from loadtest.reproduce.table import Finding, Reproduction, Row
@@ -61,9 +62,9 @@ def _tasks(tested: Any, work: Work, seed: int) -> dict[str, float]:
     }
 
 
-def _spread(plan: Plan, sigma: float, tested: Any) -> dict[str, Series]:
+def _spread(plan: Plan, sigma: float, tested: Any) -> Mapping[str, Series]:
     work = Work(sigma=sigma)
-    return measure(plan.seeds, lambda seed: _tasks(tested, work, seed))
+    return measure(plan, partial(_tasks, tested, work))
 
 
 def _told(numbers: Mapping[str, float]) -> dict[str, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import partial
 from statistics import NormalDist
 from typing import Any, ClassVar
@@ -10,8 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from loadtest.reproduce import load_sweep
-from loadtest.reproduce.plan import Plan, cell, law
-from loadtest.reproduce.series import Series, below, best, measure
+from loadtest.reproduce.plan import Plan, cell, law, measure
+from loadtest.reproduce.series import Series, below, best
 from loadtest.reproduce.served.experiment import Claim, Experiment
 from loadtest.reproduce.systems.base import system
 from loadtest.reproduce.table import Finding, Reproduction, Row
@@ -36,6 +37,20 @@ def _waits(gap: str, count: int, seed: int) -> dict[str, float]:
 def _in_time(tested: Any, load: float, requests: int, seed: int) -> dict[str, float]:
     seen = deadlines.play(tested, load, seed, requests=requests)
     return {"in_time": 100.0 * seen.attained}
+
+
+def _orders_at(plan: Plan, load: float, requests: int) -> dict[str, Mapping[str, Series]]:
+    """The source's order, Headway's, and the others by their names."""
+
+    def seen(name: str, **parameters: Any) -> Mapping[str, Series]:
+        tested = law(DecisionPoint.ORDERING, name, **parameters)
+        return measure(plan, partial(_in_time, tested, load, requests))
+
+    return {
+        "own": seen("slack_density", kappa=0.0, drop_hopeless=False),
+        "ours": seen("slack_density"),
+        **{name: seen(name) for name in ORDERS},
+    }
 
 
 def _most(load: float) -> float:
@@ -132,9 +147,8 @@ class QueueingSystem:
 
     def _generator(self, plan: Plan) -> tuple[list[Row], list[Finding]]:
         count = 100_000 if plan.reduced else 400_000
-        spaced, drawn = (
-            measure(plan.seeds, partial(_waits, gap, count))["wait"] for gap in ("spaced", "drawn")
-        )
+        waits = [measure(plan, partial(_waits, gap, count)) for gap in ("spaced", "drawn")]
+        spaced, drawn = (one["wait"] for one in waits)
         theory = BUSY * math.exp(SIGMA**2) / (2 * (1 - BUSY))
         case = f"one server, load {BUSY}, σ {SIGMA}"
         rows = [
@@ -164,15 +178,10 @@ class QueueingSystem:
     def _orders(self, plan: Plan) -> tuple[list[Row], list[Finding]]:
         requests = 1200 if plan.reduced else 6000
         rows, own, ours = [], {}, {}
-        for load in LOADS:
-
-            def seen(name: str, load: float = load, **parameters: Any) -> dict[str, Series]:
-                tested = law(DecisionPoint.ORDERING, name, **parameters)
-                return measure(plan.seeds, partial(_in_time, tested, load, requests))
-
-            own[load] = seen("slack_density", kappa=0.0, drop_hopeless=False)["in_time"]
-            ours[load] = seen("slack_density")["in_time"]
-            orders = {name: seen(name) for name in ORDERS}
+        played = {load: _orders_at(plan, load, requests) for load in LOADS}
+        for load, seen in played.items():
+            own[load], ours[load] = (seen[name]["in_time"] for name in ("own", "ours"))
+            orders = {name: seen[name] for name in ORDERS}
             chosen = best(orders, "in_time")
             rows.append(
                 Row(

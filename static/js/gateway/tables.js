@@ -7,8 +7,8 @@ import { say } from "../words.js";
 
 /**
  * @typedef {{name: string, up: boolean | null, in_flight: number | null}} Engine
- * @typedef {{lane: string, process: string, arm: string, policy: string, block: number | null, limit: number | null, in_flight: number | null, waiting: number | null, endpoints: Engine[]}} Lane
- * @typedef {{tenant: string, offered: number, rate: number, attainment: number | null, target: number | null, shed: number, token_share: number | null}} Tenant
+ * @typedef {{lane: string, process: string, arm: string, policy: string, block: number | null, limit: number | null, in_flight: number | null, waiting: number | null, overdue: number, quiet: string, endpoints: Engine[]}} Lane
+ * @typedef {{tenant: string, offered: number, rate: number, attainment: number | null, late: number, target: number | null, shed: number, token_share: number | null}} Tenant
  * @typedef {{n: number, at: number, lane: string, shadow: boolean, before: number, after: number, reason: string, meaning: string, inputs: Record<string, number | null>}} Decision
  */
 
@@ -25,9 +25,9 @@ function fill(table, rows, none) {
   table.querySelector("tbody")?.replaceChildren(...(rows.length ? rows : [h("tr", {}, h("td", { class: "none all", colspan: width }, none))]));
 }
 
-/** @param {Engine} engine */
-function ends({ name, up, in_flight: held }) {
-  const [shape, word] = up == null ? ["void", "unheard"] : up ? ["ok", "up"] : ["bad", "down"];
+/** Up says that it can be reached; one that owes answers and sends none is not well. @param {Engine} engine @param {string} quiet */
+function ends({ name, up, in_flight: held }, quiet) {
+  const [shape, word] = up == null ? ["void", "unheard"] : !up ? ["bad", "down"] : quiet && held ? ["bad", "noAnswer"] : ["ok", "up"];
   return h("div", { class: "nowrap" }, h("span", { class: "badge", "data-v": shape }, icon(shape, 12), say(word)), ` ${name}${held == null ? "" : `, ${num(held)}`}`);
 }
 
@@ -36,8 +36,9 @@ export function showLanes(table, lanes) {
   const [, runs, endpoints, held, limit, queue, process] = heads(table);
   const rows = lanes.map((lane) => {
     const arm = lane.block == null ? lane.arm : say("inBlock", { arm: lane.arm, block: num(lane.block + 1) });
+    const late = lane.overdue ? h("span", { class: "sub" }, say(lane.quiet ? "lateQuiet" : "lateWaiting", { n: num(lane.overdue), s: lane.quiet })) : null;
     const policy = lane.policy ? h("span", {}, h("span", { class: "mono" }, lane.policy), h("span", { class: "sub" }, arm)) : "–";
-    return h("tr", {}, cell("", lane.lane, "main"), cell(runs, policy), cell(endpoints, h("div", {}, ...lane.endpoints.map(ends)), "all"), cell(held, num(lane.in_flight), "n"), cell(limit, num(lane.limit), "n"), cell(queue, num(lane.waiting), "n"), cell(process, h("span", { class: "mono" }, lane.process || "–")));
+    return h("tr", {}, cell("", h("span", {}, lane.lane, late), "main"), cell(runs, policy), cell(endpoints, h("div", {}, ...lane.endpoints.map((engine) => ends(engine, lane.quiet))), "all"), cell(held, num(lane.in_flight), "n"), cell(limit, num(lane.limit), "n"), cell(queue, num(lane.waiting), "n"), cell(process, h("span", { class: "mono" }, lane.process || "–")));
   });
   fill(table, rows, say("noLanes"));
 }
@@ -46,7 +47,7 @@ export function showLanes(table, lanes) {
 export function showTenants(table, tenants) {
   const [, offered, rate, attainment, target, shed, tokens] = heads(table);
   const rows = tenants.map((one) =>
-    h("tr", {}, cell("", one.tenant, "main"), cell(offered, num(one.offered), "n"), cell(rate, say("perSecond", { v: num(one.rate, 1) }), "n"), cell(attainment, perCent(one.attainment, 2), "n"), cell(target, one.target == null ? "–" : `≥ ${perCent(one.target, 2)}`, "n"), cell(shed, num(one.shed), "n"), cell(tokens, perCent(one.token_share, 1), "n")),
+    h("tr", {}, cell("", one.tenant, "main"), cell(offered, num(one.offered), "n"), cell(rate, say("perSecond", { v: num(one.rate, 1) }), "n"), cell(attainment, one.late ? h("span", {}, perCent(one.attainment, 2), h("span", { class: "sub" }, say("lateWaiting", { n: num(one.late) }))) : perCent(one.attainment, 2), "n"), cell(target, one.target == null ? "–" : `≥ ${perCent(one.target, 2)}`, "n"), cell(shed, num(one.shed), "n"), cell(tokens, perCent(one.token_share, 1), "n")),
   );
   fill(table, rows, say("noTraffic"));
 }

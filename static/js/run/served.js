@@ -29,13 +29,13 @@ function fill(table, rows, none) {
   table.querySelector("tbody")?.replaceChildren(...(rows.length ? rows : [h("tr", {}, h("td", { class: "none all", colspan: width }, none))]));
 }
 
-/** @param {HTMLElement} table @param {Failure[]} failures @param {boolean} measured */
-export function showFailures(table, failures, measured) {
+/** @param {HTMLElement} table @param {Failure[]} failures @param {boolean} measured @param {boolean} ended */
+export function showFailures(table, failures, measured, ended) {
   const [, what, count, share] = heads(table);
   const rows = failures.map((failure) =>
     h("tr", {}, cell("", h("span", { class: "mono" }, failure.outcome), "main"), cell(what, failure.first_error || failure.meaning || "–", "all"), cell(count, num(failure.count), "n"), cell(share, perCent(failure.share, 3), "n")),
   );
-  fill(table, rows, say(measured ? "noFailures" : "nothingYet"));
+  fill(table, rows, say(measured ? "noFailures" : ended ? "nothingMeasured" : "nothingYet"));
 }
 
 /** @param {Tenant} tenant @param {number} least the left end of every tenant's scale */
@@ -49,8 +49,9 @@ function interval({ attainment, low, high, target }, least) {
  * @param {HTMLElement} table
  * @param {Tenant[]} tenants
  * @param {number | null} target the run's own, for a tenant that has none
+ * @param {boolean} ended
  */
-export function showTenants(table, tenants, target) {
+export function showTenants(table, tenants, target, ended) {
   const [, tier, offered, attainment, range, ttft, tpot, shed, tokens] = heads(table);
   const lowest = Math.min(target ?? 1, ...tenants.map((tenant) => Math.min(tenant.low ?? 1, tenant.attainment ?? 1)));
   const least = Math.max(0, 1 - (1 - lowest) * 1.3 - 0.005);
@@ -68,5 +69,5 @@ export function showTenants(table, tenants, target) {
       cell(tokens, perCent(tenant.token_share, 1), "n"),
     ),
   );
-  fill(table, rows, say("noTenants"));
+  fill(table, rows, say(ended ? "noTenantsEnded" : "noTenants"));
 }

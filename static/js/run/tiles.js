@@ -6,7 +6,7 @@ import { num } from "../numbers.js";
 import { say } from "../words.js";
 
 /**
- * @typedef {{id: string, title: string, value: number | null, text: string, unit: string, n: number | null, n_text: string, effective_n?: number | null, low?: number | null, high?: number | null, low_text?: string, high_text?: string, target?: number | null, target_text?: string, bad?: "above" | "below" | null, min?: number, max?: number, status: string, word?: string, judged?: boolean, enough?: boolean, spark?: (number | null)[], rows?: [string, string][]}} Tile
+ * @typedef {{id: string, title: string, value: number | null, text: string, unit: string, n: number | null, n_text: string, effective_n?: number | null, low?: number | null, high?: number | null, low_text?: string, high_text?: string, target?: number | null, target_text?: string, bad?: "above" | "below" | null, min?: number, max?: number, status: string, word?: string, judged?: boolean, enough?: boolean, spark?: (number | null)[], rows?: [string, string][], note?: string}} Tile
  */
 
 /** @type {Record<string, string>} */
@@ -53,6 +53,7 @@ function draw(tile) {
     spark(tile.spark ?? [], target ?? null),
     figure ?? h("span", {}),
     h("dl", {}, ...pairs.flatMap(([name, words]) => [h("dt", {}, name), h("dd", {}, words)])),
+    ...(tile.note ? [h("p", { class: "note" }, tile.note)] : []),
   ];
 }
 

@@ -20,6 +20,7 @@ from controlplane.experiments.models import Experiment, ExperimentResult, Status
 from controlplane.runs.child import Child
 from controlplane.teams.rights import Actor
 from documents.problem import DocumentError
+from headway.__main__ import main
 from loadtest.reproduce.document import document_of
 from loadtest.reproduce.plan import Plan, cell
 from loadtest.reproduce.rendering import text as rendered
@@ -152,7 +153,7 @@ def test_two_seeds_decide_nothing(operator: Actor, page: Client) -> None:
     two = services.start(actor=operator, ask=Ask("congestion", 2, reduced=True))
     shown = text(page.get(finish(two).get_absolute_url()))
     assert "Too few seeds" in shown
-    assert "Nothing is decided over 2 seeds: every sentence agrees" in shown
+    assert "Nothing is decided over 2 seeds; every sentence agrees" in shown
     assert "Supported" not in shown
 
 
@@ -224,6 +225,12 @@ def test_how_far_a_first_play_is_is_told_within_its_runs(
         ({"system": "queueing", "configuration": CONFIGURATION, "served": True}, "served"),
         ({"system": "queueing", "configuration": CONFIGURATION, "profile": "/etc/x"}, "profile"),
         ({"system": "queueing", "profile": "qwen3-32b-h100-tp2"}, "profile"),
+        ({"system": "agents", "scale": 2}, "scale"),
+        ({"system": "batching", "scale": 0.5}, "scale"),
+        ({"system": "batching", "scale": 61}, "scale"),
+        ({"system": "batching", "scale": 2, "reduced": True}, "scale"),
+        ({"system": "congestion", "scale": 2, "served": True}, "scale"),
+        ({"system": "batching", "scale": 1, "seeds": 3}, "seeds"),
     ],
 )
 def test_what_can_not_be_played_is_refused_by_field(body: dict[str, Any], path: str) -> None:
@@ -349,6 +356,64 @@ def test_a_play_over_http_says_so_and_is_never_told_to_be_the_same(
     assert "Measured again." in shown
     assert "no two plays are alike: 1 of its rows differ" in shown
     assert "Over HTTP" in text(page.get("/experiments/"))
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("0.5", ""), "must be from 1 (the whole day) to 60 (each hour in a minute)"),
+        (("2", "on"), "has a size of its own when reduced; leave one of them out"),
+    ],
+)
+def test_a_scale_is_refused_in_the_same_words_by_form_api_and_command(
+    given: tuple[str, str], said: str, page: Client, operator: Actor,
+    api_as: Callable[..., Any], capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    scale, reduced = given
+    form = {"system": "batching", "seeds": 1, "scale": scale, "reduced": reduced}
+    answer = page.post("/experiments/new/", form)
+    assert answer.context["form"].errors["scale"] == [said]
+    body = {"system": "batching", "seeds": 1, "scale": float(scale), "reduced": bool(reduced)}
+    told = api_as(operator)("post", "/experiments", body, Idempotency_Key="k")
+    assert told.status_code == 422
+    assert said in told.content.decode()
+    words = ["reproduce", "batching", "--scale", scale, *(["--reduced"] if reduced else [])]
+    assert main(words) == 20
+    assert said in capsys.readouterr().err
+
+
+def test_a_day_at_a_scale_is_asked_for_played_told_and_played_again(
+    page: Client, operator: Actor, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    form = {"system": "batching", "way": "virtual", "seeds": 1, "scale": "1"}
+    answer = page.post("/experiments/new/", form)
+    made = Experiment.objects.get()
+    assert answer["Location"] == made.get_absolute_url()
+    shown = text(page.get(made.get_absolute_url()))
+    assert "headway reproduce batching --scale 1 --seeds 1 --out results" in shown
+    assert "the whole day" in shown
+    assert "the whole day" in text(page.get("/experiments/"))
+    settings.DATA_DIR, asked = tmp_path, list[list[str]]()
+
+    def begun(argv: list[str], **_: object) -> Child:
+        asked.append(argv)
+        raise RuntimeError("not here")
+
+    monkeypatch.setattr(Child, "__init__", lambda _self, argv, **_: begun(argv))
+    taken = services.claim(made.pk)
+    assert taken
+    execution.execute(taken)
+    assert asked[0][asked[0].index("--scale") + 1] == "1.0"
+    taken.refresh_from_db()
+    assert services.again(actor=operator, experiment=taken).scale == 1.0
+
+
+def test_every_sign_of_a_table_is_explained_under_it(experiment: Experiment, page: Client) -> None:
+    row = Row(case="work σ 0.1", measure="P99", reference=cell(Series((1.0, 3.0))))
+    done = finish(experiment, Reproduction((row, row), PLAYED.findings))
+    signs = [one.sign for one in page.get(done.get_absolute_url()).context["signs"]]
+    assert signs == ["±", "–", "σ", "P50, P95, P99"]
+    assert "standard deviation of the logarithm" in text(page.get(done.get_absolute_url()))
 
 
 def test_one_seed_has_no_figures_but_says_what_more_would_show(

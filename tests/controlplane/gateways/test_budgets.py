@@ -83,6 +83,18 @@ def test_misses_page_and_their_end_is_told_with_its_time(edge: Gateway, process:
     assert [one["after"] for one in budget_page.changes(edge)][:1] == ["Unknown"]
 
 
+def test_an_alert_says_how_much_of_its_window_a_young_gateway_has_seen(edge: Gateway) -> None:
+    past(edge, 12 * MINUTE, 0)
+    row = budget_page.row(look(edge, AT)["joint", ""], None)
+    assert row["because"].endswith(" Only 12 min of 1 h seen.")
+    assert [one["long_seen"] for one in row["burns"]][:2] == ["12 min of 1 h", "12 min of 6 h"]
+    assert [one["short_seen"] for one in row["burns"]][:2] == ["", "12 min of 30 min"]
+    past(edge, 4 * DAY, HOUR)
+    row = budget_page.row(look(edge, AT)["joint", ""], None)
+    assert "seen" not in row["because"]
+    assert {one["long_seen"] for one in row["burns"]} == {""}
+
+
 def test_a_window_is_counted_once_and_outlives_itself(edge: Gateway, process: Process) -> None:
     serve(edge, process, 4)
     sha256 = edge.slo_version.sha256 if edge.slo_version else ""

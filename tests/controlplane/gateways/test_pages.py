@@ -13,7 +13,17 @@ from django.test import Client
 from django.utils import timezone
 
 from controlplane.catalogue.models import PolicyVersion, Tenant
-from controlplane.gateways import feed, frames, ingest, live, reading, services
+from controlplane.dashboard import fleet
+from controlplane.gateways import (
+    budget_page,
+    budgets,
+    feed,
+    frames,
+    ingest,
+    live,
+    reading,
+    services,
+)
 from controlplane.gateways.batches import read
 from controlplane.gateways.models import Gateway, GatewayFault, TenantKey
 from controlplane.teams.rights import Actor
@@ -136,13 +146,73 @@ def test_a_lane_that_froze_fails_before_any_request_has_timed_out(
     assert ["late already", "6"] in in_flight["rows"]
 
 
+def frozen(process: Process, count: int) -> list[dict[str, Any]]:
+    """Of each of its two lanes."""
+    late = {"overdue": count, "overdue_by": {"ttft_ms": count}, "overdue_tenants": {"acme": count}}
+    return stands(process, oldest_s=7.4, quiet_s=7.1, **late)
+
+
+def test_while_no_answer_ends_nothing_on_the_page_is_green(
+    edge: Gateway, process: Process, operator: Actor, page_as: Pages
+) -> None:
+    traffic(process, 400)
+    hear(edge, process)
+    budgets.look(edge, timezone.now())
+    well = frames.build(edge, since=0)
+    assert {tile["id"] for tile in well["tiles"] if tile["status"] == "ok"} >= {"attainment"}
+    hear(edge, process, lanes=frozen(process, 1))
+    frame = frames.build(edge, since=0)
+    assert "ok" not in {tile["status"] for tile in frame["tiles"]}
+    tiles = {tile["id"]: tile for tile in frame["tiles"]}
+    assert tiles["ttft"]["word"] == "stalled"
+    assert tiles["ttft"]["note"] == "2 waiting past it, not in the percentiles yet"
+    assert [lane["quiet"] for lane in frame["table"]] == ["0:07", "0:07"]
+    shown = page_as(operator).get(f"{edge.get_absolute_url()}budgets/").content.decode()
+    assert "No answer ends on lane p, q: no byte for 0:07, and 2 requests past" in shown
+    assert 'data-v="pass"' not in shown
+    (row,) = fleet.rows(edge.team, timezone.now())
+    assert (row["state"].word, row["budget"]["word"]) == ("Stalled", "Unknown")
+    hear(edge, process, lanes=stands(process, overdue=0, quiet_s=0.0))
+    assert frames.build(edge, since=0)["tiles"] == well["tiles"]
+
+
+def test_those_that_wait_past_their_objective_are_counted_as_missed(
+    edge: Gateway, process: Process
+) -> None:
+    traffic(process, 80)
+    hear(edge, process)
+    hear(edge, process, lanes=frozen(process, 10))
+    frame = frames.build(edge, since=0)
+    attainment = frame["tiles"][0]
+    assert (attainment["value"], attainment["n"]) == (0.8, 100)
+    assert attainment["note"] == "20 waiting past their objective, counted as missed"
+    assert "20 of the missed wait still" in frame["summaries"]["attainment"]
+    assert frame["tenants"][0]["attainment"] == 0.8
+    budgets.look(edge, timezone.now())
+    rows = {row["title"]: row for row in budget_page.rows(edge, None)}
+    assert [row["missed"] for row in rows.values()] == [20, 20]
+    assert "20 of the missed wait still" in rows["All objectives"]["lacking"]
+    assert rows["All objectives"]["state"] == "page"  # before a single one has timed out
+
+
+def test_numbers_of_a_silent_gateway_are_not_green(edge: Gateway, process: Process) -> None:
+    traffic(process)
+    hear(edge, process)
+    Gateway.objects.update(seen_at=timezone.now() - timedelta(seconds=40))
+    edge.refresh_from_db()
+    tiles = frames.build(edge, since=0)["tiles"]
+    assert tiles[0]["word"] == "silent"
+    assert "ok" not in {tile["status"] for tile in tiles}
+
+
 def test_silence_without_a_late_request_or_a_late_one_without_silence_is_no_stall(
     edge: Gateway, process: Process
 ) -> None:
-    traffic(process)
+    traffic(process, 400)
+    hear(edge, process)
     hear(edge, process, lanes=stands(process, overdue=0, quiet_s=60.0))
     assert bar(edge) == ("pass", "Serving")
-    hear(edge, process, lanes=stands(process, overdue=2, oldest_s=9.0, quiet_s=0.3))
+    hear(edge, process, lanes=stands(process, overdue=1, oldest_s=9.0, quiet_s=0.3))
     assert bar(edge) == ("pass", "Serving")
 
 

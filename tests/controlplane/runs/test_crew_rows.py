@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from controlplane.runs import crew, frames
+from controlplane.runs import crew, frames, stored
 from controlplane.runs.models import Run, Status
 from controlplane.teams.models import User
 
@@ -40,6 +40,14 @@ def test_machines_are_told_while_they_send(claimed: Run) -> None:
     assert (two["state"], two["offset"]) == (f"lost: {TWO['lost']}", "–")
     marks = {before, frames.state(claimed)["crew"], frames.state(told(claimed, ONE, ONE))["crew"]}
     assert len(marks) == 3, "a page must see that they are known, and that one is lost"
+
+
+def test_how_each_is_comes_with_every_frame_while_it_sends(claimed: Run) -> None:
+    pulse = {"cpu_share": 0.376, "loop_lag_p99_ms": 3.14, "cpu_course": [0.2, 0.376]}
+    told(claimed, {**ONE, **pulse, "lag_course_ms": [0.4, 3.2]})
+    (row,) = stored.backfill(claimed, since=claimed.seq)["crew"]
+    assert (row["cpu"], row["lag"]) == ("38 %", "3.1 ms")
+    assert (row["cpu_course"], row["lag_course"]) == ([0.2, 0.376], [0.4, 3.2])
 
 
 def test_a_run_of_one_process_has_no_such_table(claimed: Run, user: User) -> None:

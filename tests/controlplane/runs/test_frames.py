@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from django.db import transaction
+from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -244,3 +245,23 @@ def test_the_frame_of_a_queued_run_has_no_numbers(run: Run) -> None:
     assert frame["verdict"]["word"] == "Queued"
     assert {tile["text"] for tile in frame["tiles"]} == {"–"}
     assert frame["failures"] == frame["tenants"] == []
+
+
+@pytest.mark.parametrize(
+    ("status", "started", "said"),
+    [
+        ("queued", False, "Nothing yet: no worker has taken this run."),
+        ("running", False, "Nothing yet: the load has not begun."),
+        ("running", True, "Nothing yet: the first second is not over."),
+        ("failed", False, "Nothing was measured: the run failed before any load."),
+        ("lost", True, "the run was lost before its first second was over."),
+    ],
+)
+def test_a_run_that_measured_nothing_says_why_under_each_figure(
+    run: Run, status: str, started: bool, said: str
+) -> None:
+    run.status = status
+    run.load_started_at = timezone.now() if started else None
+    summaries = stored.backfill(run, since=0)["summaries"]
+    assert len(summaries) > 5
+    assert all(said in one for one in summaries.values())

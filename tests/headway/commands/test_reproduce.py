@@ -39,14 +39,18 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("small")
-@pytest.mark.parametrize(("seeds", "code"), [("1", 1), ("2", 0)])
+@pytest.mark.parametrize(("seeds", "code"), [("1", 1), ("2", 0), ("3", 0)])
 def test_a_check_fails_where_a_sentence_is_not_supported(
     seeds: str, code: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["reproduce", "all", "--seeds", seeds, "--check"]) == code
     out = capsys.readouterr().out
     assert out.startswith("## small\n\none number.\n")
+    assert "( ): after" not in out
+    assert "–: no such number" in out
     assert ("NOT SUPPORTED BY THIS RUN: There are seeds." in out) is bool(code)
+    decided = "Too few seeds: nothing is decided over" not in out
+    assert decided is (int(seeds) > 2)
     assert main(["reproduce", "small", "--seeds", seeds]) == 0
 
 
@@ -71,6 +75,9 @@ def test_out_has_one_file_a_system_with_every_seeds_value(tmp_path: Path) -> Non
         ["batching", "--scale", "2", "--reduced"],
         ["agents", "--scale", "2"],
         ["queueing", "--scale", "2", "--served"],
+        ["queueing", "--jobs", "0"],
+        ["queueing", "--jobs", "2", "--served"],
+        ["queueing", "--resume"],
     ],
 )
 def test_what_is_wrong_is_bad_configuration(

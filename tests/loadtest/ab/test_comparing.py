@@ -22,6 +22,7 @@ from loadtest.ab.result import Result
 from loadtest.recorder import read_decisions
 from measurement.comparison.assignment import Arm
 from measurement.comparison.stored import recompute, verdict_of
+from measurement.doubted import Stall
 from tests.loadtest.ab.asked import WORSE, Heard, carried_out, order, policy
 
 
@@ -65,6 +66,28 @@ def test_the_stored_verdict_is_made_again_byte_for_byte_and_the_run_block_by_blo
     asked = first.order
     again, _ = carried_out(Order.parse(asked.to_document()), tmp_path)
     assert canonical(again.stored) == canonical(first.stored)
+
+
+def test_blocks_whose_first_tokens_came_while_the_client_stood_still_are_no_evidence(
+    tmp_path: Path,
+) -> None:
+    """0.4 s of every 4 s; in virtual time, where nothing is late by it."""
+
+    def stalls(since: float, until: float) -> list[Stall]:
+        first = int(since // 4)
+        all_of = [(at, at + 0.4) for at in range(4 * first, int(until) + 4, 4)]
+        return [(start, end) for start, end in all_of if start <= until and end >= since]
+
+    @asynccontextmanager
+    async def standing_still(asked: Order) -> AsyncIterator[Ground]:
+        async with model_ground(asked) as ground:
+            yield dataclasses.replace(ground, stalls=stalls)
+
+    result, _ = carried_out(order(), tmp_path, grounds=standing_still)
+    assert (result.verdict.outcome, result.exit_code) == ("invalid", 13)
+    assert "first token of" in result.verdict.because
+    assert "the client stood still as it came" in result.verdict.because
+    assert result.lateness[Arm.BASELINE]["doubted_first_tokens"] > 0
 
 
 def test_one_arm_that_was_asked_something_else_is_no_evidence(

@@ -80,6 +80,7 @@ def test_a_stored_play_over_http_tells_how_far_it_is_and_ends_with_its_document(
     async def played(_experiment: Experiment, plan: Plan) -> Reproduction:
         for _seed in plan.seeds:
             plan.part(0.5)
+            plan.ended()
         return Reproduction((row,), (Finding("It was in time.", True),))
 
     monkeypatch.setattr(asked.over_http, "play", played)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -53,13 +55,14 @@ class _Anything(dict[str, Series]):
 
 
 @pytest.mark.parametrize("name", systems.all())
-def test_a_system_goes_through_its_seeds_as_often_as_it_says(
+def test_a_system_goes_through_its_seeds_as_often_as_it_says_and_any_process_could_for_it(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     system, passed = systems.get(name)(), []
 
-    def measure(seeds: Sequence[int], play: object) -> dict[str, Series]:
-        passed.append(seeds)
+    def measure(plan: Plan, play: partial[Mapping[str, float]]) -> dict[str, Series]:
+        passed.append(plan.seeds)
+        assert pickle.loads(pickle.dumps(play)).func is play.func  # noqa: S301 - its own
         return _Anything()
 
     for module in [one for at, one in sys.modules.items() if at.startswith("loadtest.reproduce")]:
@@ -101,7 +104,7 @@ def test_a_plans_scale_is_how_many_times_shorter_than_its_own_an_hour_is(
     monkeypatch.setattr(day_sums, "play", play)
     monkeypatch.setattr(day.Day, "drawn", lambda *_: day.Drawn((), ()))
     plan = Plan((1,), scale=scale)
-    batching._day(plan, day.ENGINES["2024 engine"])
+    batching._begun(plan, day.ENGINES["2024 engine"])
     assert played == [seconds] * 7
     told = document_of("batching", plan, Reproduction((), ()))
     assert told.get("scale") == scale

@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from measurement.comparison.confidence_sequence import radius
+from measurement.comparison.course import course
 from measurement.comparison.fixed_budget import bounds
 from measurement.comparison.looks import Rule, clean_blocks, look
 from measurement.comparison.trials import Conditions, simulate
 from measurement.comparison.verdict import Evidence, judge
-from tests.measurement.comparison.builders import blocks, plan
+from tests.measurement.comparison.builders import BASELINE, CANDIDATE, arm, block, blocks, plan
 
 RULE = Rule(alpha=0.05, alpha_harm=0.01, pass_margin=0.02, harm_margin=0.0, scale=0.03)
 counts = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), min_size=1, max_size=60)
@@ -109,3 +110,40 @@ def test_radius_and_evidence_share_alpha_where_both_may_call_harm(
     k = np.arange(1, 41)
     np.testing.assert_array_equal(looks.harm_radius, radius(looks.running.variance, k, level))
     np.testing.assert_array_equal(looks.pass_radius, radius(looks.running.variance, k, 0.05))
+
+
+@pytest.mark.parametrize(("used", "looked"), [(26, [24, 25]), (33, [24, 32]), (25, [24]), (19, [])])
+def test_a_budget_that_lost_blocks_takes_its_last_look_when_they_are_over(
+    used: int, looked: list[int]
+) -> None:
+    a, b = np.random.default_rng(5).binomial(60, 0.1, (2, used)).astype(float)
+    rule = dataclasses.replace(RULE, alpha_harm=0.05, planned=33, closed=True)
+    looks = look((b - a) / 60, a, b, rule)
+    assert np.nonzero(np.isfinite(looks.harm_radius))[0].tolist() == looked
+    if looked:
+        error = math.sqrt(looks.running.variance[-1] / used)
+        assert looks.harm_radius[-1] == pytest.approx(bounds(0.025)[-1] * error)
+
+
+def test_a_gap_shows_at_the_end_of_a_budget_though_an_arm_was_asked_nothing_in_some_blocks() -> (
+    None
+):
+    of = plan(
+        {"kind": "attainment"}, budget="fixed", blocks=33, seed=7, stimulus="replay", floor_s=1
+    )
+    asked = [index % 5 != 0 for index in range(33)]
+    counted = [sum(asked[:index]) for index in range(33)]
+    # 4 fewer and 10 more by turns: 2.15 standard errors over 26 blocks, 1.91 over 25.
+    found = tuple(
+        block(of, index, arm(BASELINE, 10, 60), arm(CANDIDATE, 6 if k % 2 == 0 else 20, 60))
+        if asked[index]
+        else block(of, index, arm(BASELINE, 0, 0), arm(CANDIDATE, 0, 0))
+        for index, k in enumerate(counted)
+    )
+    early = judge(of, Evidence(found[:32]))
+    assert (early.outcome, early.state) == ("inconclusive", "running")
+    verdict = judge(of, Evidence(found))
+    assert (verdict.outcome, verdict.criteria[0].k) == ("harm", sum(asked))
+    looked = [point.k for point in course(of, of.criteria[0], found) if point.look]
+    before = [point.k for point in course(of, of.criteria[0], found[:32]) if point.look]
+    assert (before, looked) == ([25], [25, 26])
