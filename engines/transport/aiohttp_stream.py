@@ -9,6 +9,7 @@ import asyncio
 import math
 import socket
 import ssl
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit

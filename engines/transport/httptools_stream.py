@@ -11,6 +11,7 @@ import functools
 import socket
 import ssl
 from collections import defaultdict
+from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from engines.egress import EgressDenied, EgressRules, Lookup, Pinned, way_to
