@@ -371,8 +371,8 @@ class Driver:
             times = [at - origin for at in ats]
             first = not flight.times
             flight.received(times, counts)
-            if first and flight.sent_at is not None and door is not None:
-                door.first_token(departure.entry, times[0] - flight.sent_at)
+            if first and flight.tried_at is not None and door is not None:
+                door.first_token(departure.entry, times[0] - flight.tried_at)
             fold.all_tokens(times, counts)
             self._pacer.look()
 

@@ -22,9 +22,12 @@ class Flight:
     handed_at: float | None = None
     admitted_at: float | None = None
     sent_at: float | None = None
+    """Of the first attempt, which is the request's."""
+    tried_at: float | None = None
+    """Of the attempt that goes on: what its engine took is counted from here."""
     first_answer_at: float | None = None
     times: list[float] = field(default_factory=list)
-    """When each chunk with tokens came, of whichever attempt."""
+    """When each chunk with tokens came, of the attempt that goes on."""
     counts: list[int] = field(default_factory=list)
     """How many tokens each brought."""
     attempts: list[Attempt] = field(default_factory=list)
@@ -45,6 +48,7 @@ class Flight:
     def sent(self, at: float) -> bool:
         """An attempt went out; whether it was the first."""
         first = self.sent_at is None
+        self.tried_at = at
         if first:
             self.sent_at = at
         return first
@@ -60,6 +64,7 @@ class Flight:
                 attempt.retry_after,
             )
         )
+        self.times, self.counts, self.first_answer_at = [], [], None
 
     def whole(self, last: Sample) -> Sample:
         """The request's one sample: sent with its first attempt, answered by its ``last``."""

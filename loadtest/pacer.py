@@ -208,7 +208,7 @@ class ClosedPacer:
         # All slots are due at once when the run begins; their words are written before it does.
         for slot in range(self._schedule.slots):
             self._prepare()
-            self._due(slot, 0.0)
+            self._due(-1 - slot, 0.0)  # no request's index: one may end before the last slot began
         await asyncio.sleep(max(0.0, self._schedule.duration - self._now()))
         self._over = True
 

@@ -93,6 +93,19 @@ def test_what_is_still_open_at_the_drain_deadline_is_unfinished() -> None:
     assert ran.ended_at == pytest.approx(15.0, abs=0.1)
 
 
+def test_tokens_of_an_attempt_that_broke_are_not_those_of_the_next() -> None:
+    """As in a simulation: they were thrown away when the request was asked again."""
+    flight = Flight(Job(0, 1.0, Shape(8, 4, tenant="acme")))
+    assert flight.sent(1.0)
+    flight.received([1.5, 1.6], [1, 1])
+    flight.failed(flight.given_up(Outcome.INCOMPLETE, 1.7))
+    assert not flight.sent(2.0)
+    assert (flight.sent_at, flight.tried_at) == (1.0, 2.0)
+    sample = flight.given_up(Outcome.UNFINISHED, 5.0)
+    assert (sample.chunks, sample.first_token_at, sample.gaps) == (0, None, ())
+    assert (sample.sent_at, len(sample.attempts)) == (1.0, 1)
+
+
 def test_what_came_while_the_client_stood_still_past_the_drain_deadline_is_no_failure() -> None:
     """The last answers end 0.2 s before the deadline; the client stops 0.8 s before them."""
     ran = run(FakeEngine(lambda _: (4.9, 0.01, Outcome.OK)), stall=(14.0, 3.0), drain=5)

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from loadtest import recorder
+from loadtest.simulation.limiter import VirtualLimiter
 from measurement.outcome import Outcome
 from measurement.sample import Attempt, Sample
+from schedulers.runtime.limiter import Limiter
 from tests.loadtest.driven import driven
 from tests.loadtest.simulation.policies import Played, play
 
@@ -69,6 +71,35 @@ def test_a_storm_is_tried_again_as_the_driver_tries_it(name: str, tmp_path: Path
         assert ours.done_at == pytest.approx(theirs.done_at, abs=0.01)
     told = [(str(one.point), str(one.reason)) for one in decisions]
     assert [(one["point"], one["reason"]) for one in run.decisions] == told
+
+
+def test_laws_hear_of_a_later_attempts_first_token_from_its_own_send_in_both(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A request's sample counts from its first attempt; a law that learns how fast the engine is
+    would take the client's own waits between two attempts for the engine's."""
+    heard: dict[type, list[float]] = {}
+    for law in (Limiter, VirtualLimiter):
+        monkeypatch.setattr(law, "first_token", telling(heard.setdefault(law, []), law))
+    laws = POLICIES["behind a limiter"]
+    run = play(tmp_path, laws, engine=SMALL, **STORM)
+    driven(laws, engine=SMALL, **STORM)
+    again = [each for each in run.samples if each.attempts and each.outcome.success]
+    assert len(again) > 5
+    assert len(heard[Limiter]) > 30
+    assert sorted(heard[Limiter]) == pytest.approx(sorted(heard[VirtualLimiter]), abs=0.002)
+    assert max(heard[Limiter]) < max(each.service_ttft or 0.0 for each in again)
+
+
+def telling(heard: list[float], law: Any) -> Any:
+    """The law's own method, and each TTFT that it is told."""
+    told = law.first_token
+
+    def first_token(self: Any, *given: Any) -> None:
+        heard.append(given[-1])
+        told(self, *given)
+
+    return first_token
 
 
 def test_a_request_that_is_tried_again_is_one_sample_sent_with_its_first(tmp_path: Path) -> None:
