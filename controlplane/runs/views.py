@@ -20,6 +20,7 @@ from controlplane.runs.verdicts import cut, notes, verdict
 from controlplane.teams.access import page
 from controlplane.teams.rights import Right
 from documents.problem import DocumentError
+from loadtest import crew_rules
 from loadtest.preview import preview_of
 
 PER_PAGE = 50
@@ -83,7 +84,9 @@ def preview(request: HttpRequest) -> JsonResponse:
         try:
             scenario = form.launch().scenario()
             drawn = preview_of(scenario).to_json()
-            return JsonResponse({"duration_s": scenario.duration_s, "busy": busy, **drawn})
+            alone = "" if form.on_the_model else crew_rules.hint(scenario)
+            told = {"duration_s": scenario.duration_s, "busy": busy, "alone": alone}
+            return JsonResponse(told | drawn)
         except DocumentError as error:
             form.tell(error)
     return JsonResponse({"errors": form.errors, "busy": busy}, status=422)
