@@ -19,6 +19,7 @@ from controlplane.runs.models import Run, Status
 from controlplane.runs.verdicts import cut, notes, verdict
 from controlplane.teams.access import page
 from controlplane.teams.rights import Right
+from documents.in_words import in_words
 from documents.problem import DocumentError
 from loadtest import crew_rules
 from loadtest.preview import preview_of
@@ -139,9 +140,12 @@ def retry(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     run = _own(request, run_id)
     try:
         return redirect(services.retry(actor=request.actor, run=run))
-    except (services.StillLive, DocumentError) as refusal:
-        context = {**_bar(request, run), "refusal": str(refusal)}
-        return render(request, "runs/_bar.html", context, status=409)
+    except services.StillLive as refusal:
+        why = str(refusal)
+    except DocumentError as error:
+        why = "; ".join(in_words(one) for one in error.problems)
+    context = {**_bar(request, run), "refusal": why}
+    return render(request, "runs/_bar.html", context, status=409)
 
 
 def _own(request: HttpRequest, run_id: uuid.UUID) -> Run:
