@@ -274,8 +274,15 @@ def test_a_learning_law_and_several_workers_are_refused_at_the_field(
         "spec": {"concurrency": {"law": "aimd"}},
     }
     version = lines.save_policy(actor=actor, document=learning).version
-    answer = page.post("/runs/new/", form(launch, policy_version=version.pk, workers="2"))
-    assert "has to see every answer" in answer.context["form"].errors["workers"][0]
+    chosen = form(launch, policy_version=version.pk)
+    why = "the concurrency law aimd, which has to see every answer"
+    alone = page.post("/runs/preview/", chosen).json()["alone"]
+    assert alone.startswith(f"Takes one worker on one machine, because of {why}.")
+    assert page.post("/runs/preview/", form(launch)).json()["alone"] == ""
+    answer = page.post("/runs/new/", chosen | {"workers": "2"})
+    (told,) = answer.context["form"].errors["workers"]
+    remedy = "set it to 1, or choose a policy with a fixed limit, which is shared, or none"
+    assert told == f"Must be 1 with {why}; {remedy}"
     assert page.post("/runs/new/", form(launch, workers="2")).status_code == 302
     assert Run.objects.get().workers == 2
 
