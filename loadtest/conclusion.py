@@ -18,7 +18,7 @@ from loadtest.arrivals.base import OpenLoop
 from loadtest.facts import Facts, schedule_of
 from loadtest.outline import Outline
 from loadtest.scenario import Scenario
-from loadtest.silence import LEAST, LONG, Late, explained, silences
+from loadtest.silence import LEAST, Late, explained, long_ones, silences
 from loadtest.throttling import Throttled
 from measurement.columns import First, SampleColumns
 from measurement.doubted import NOTHING, Doubted, Stall
@@ -196,11 +196,11 @@ def _explained(validity: Validity, columns: SampleColumns, seen: Seen) -> Validi
         late = Late.of(columns)
         numbers = {**validity.numbers, "late_windows": late.windows()}
         validity = replace(validity, numbers=numbers)
-        long = [one for one in quiet if one.until - one.since >= LEAST]
-        return validity.worsened([*(explained(one, late) for one in long), *causes])
-    return validity.warned(
-        [*(f"{one}." for one in quiet if one.until - one.since >= LONG), *causes]
-    )
+        told = [explained(one, late) for one in quiet if one.length >= LEAST]
+        if found := [sentence for sentence in told if sentence]:
+            return validity.worsened([*found, *causes])
+        return validity.worsened(causes).warned([*long_ones(quiet)])
+    return validity.warned([*long_ones(quiet), *causes])
 
 
 def _due(scenario: Scenario, facts: Facts, seen: Seen) -> int | None:

@@ -1,8 +1,8 @@
 """When the engine said nothing while requests waited, and what of the client's lateness that made.
 
 An engine that stood still for some seconds answers everybody at once as it goes on. No client reads
-that burst in time, and it sends late what falls due in it: the run is invalid, but its cause is the
-engine's, and the windows outside the burst are as good as any.
+such a burst in time, and it sends late what falls due in it: the run is invalid, but the cause is
+the engine's, and the windows outside the burst are as good as any.
 """
 
 from __future__ import annotations
@@ -37,9 +37,14 @@ class Silence:
     waiting: int
 
     @property
+    def length(self) -> float:
+        """In seconds."""
+        return self.until - self.since
+
+    @property
     def burst(self) -> tuple[float, float]:
         """From the window in which it may have gone on, as long again as it was silent."""
-        return self.until - 1.0, self.until + max(1.0, self.until - self.since)
+        return self.until - 1.0, self.until + max(1.0, self.length)
 
     def __str__(self) -> str:
         noun = "request" if self.waiting == 1 else "requests"
@@ -98,16 +103,34 @@ def silences(windows: Sequence[Outline], stalls: Sequence[Stall]) -> Iterator[Si
 
 
 def explained(silence: Silence, late: Late) -> str:
-    """What a silence has to do with a client that was late."""
-    start = f"{silence}, and then answered all of them at once"
+    """What a silence has to do with a client that was late; empty where that is not seen.
+
+    An engine that is slow, and asked little, is silent as a matter of course: so at least half of
+    the late requests must have been due in one stretch of what may have been the burst. A long one
+    is told where only the reading was late, too.
+    """
     stretches = late.within(silence.burst).windows()
-    if not stretches:
-        return f"{start}, which no client reads in time."
-    most = max(stretches, key=lambda one: int(one["requests"]))
-    return (
-        f"{start}: {most['requests']:,} of the {len(late.due):,} requests that the client sent "
-        f"late were due from {most['from']} s to {most['to']} s."
-    )
+    most = max(stretches, key=lambda one: int(one["requests"]), default=None)
+    if most is not None and 2 * int(most["requests"]) >= len(late.due):
+        return (
+            f"{silence}: {most['requests']:,} of the {len(late.due):,} requests that the client "
+            f"sent late were due from {most['from']} s to {most['to']} s, as it went on."
+        )
+    if not len(late.due) and silence.length >= LONG:
+        return f"{silence}: what the client read late may be all that came as it went on."
+    return ""
+
+
+def long_ones(found: Sequence[Silence]) -> Iterator[str]:
+    """The longest of those that are told of any run, and how many there are."""
+    long = [one for one in found if one.length >= LONG]
+    if not long:
+        return
+    worst = max(long, key=lambda one: one.length)
+    others = len(long) - 1
+    times = "once more" if others == 1 else f"{others:,} more times"
+    more = f", and {times} for {LONG:g} s or longer" if others else ""
+    yield f"{worst}{more}."
 
 
 def _deaf(window: Outline, stalls: Sequence[Stall]) -> bool:
