@@ -16,11 +16,9 @@ OTHER = {"at", "point", "law", "before", "after", "reason"}
 def told(tree: ast.AST) -> Iterator[str]:
     """Names in calls that make an answer, and in dictionaries given as ``inputs``."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            if node.func.id in TELLS:
-                yield from (
-                    word.arg for word in node.keywords if word.arg and word.arg not in OTHER
-                )
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in TELLS:
+            words = (word.arg for word in node.keywords)
+            yield from (word for word in words if word and word not in OTHER)
         if isinstance(node, ast.keyword) and node.arg == "inputs":
             keys = node.value.keys if isinstance(node.value, ast.Dict) else []
             yield from (str(key.value) for key in keys if isinstance(key, ast.Constant))
