@@ -215,7 +215,8 @@ class LaunchForm(forms.Form):
 
     def _process(self) -> str:
         """The one whose words stand beside the field as it opens; a script changes them."""
-        chosen = str(self["process"].value() or "")
+        given = self.data if self.is_bound else self.initial
+        chosen = str(given.get("process") or "")
         return chosen if chosen in processes.all() else DEFAULT_PROCESS
 
     def _fit_to_host(self) -> None:
