@@ -115,9 +115,18 @@ function fit() {
   });
 }
 
+/** Each choice of a select is explained beside it, where a phone has room for a sentence. */
+function explain() {
+  form.querySelectorAll("select[data-says]").forEach((select) => {
+    const { value, dataset } = /** @type {HTMLSelectElement} */ (select);
+    write(select.closest(".field")?.querySelector(".help") ?? null, JSON.parse(dataset.says ?? "{}")[value] ?? "");
+  });
+}
+
 form.addEventListener("input", (event) => {
   /** @type {Element} */ (event.target).closest(".field")?.querySelector(".errs")?.remove();
   fit();
+  explain();
   clearTimeout(waiting);
   waiting = setTimeout(preview, WAIT_MS);
 });

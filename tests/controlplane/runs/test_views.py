@@ -328,6 +328,14 @@ def test_a_viewer_sees_runs_and_starts_none(viewer: Client, run: Run) -> None:
     assert run.status == Status.QUEUED
 
 
+def test_the_arrivals_are_explained_beside_their_field(page: Client) -> None:
+    opened = page.get("/runs/new/").context["form"]
+    assert ("poisson", "Poisson") in opened.fields["process"].choices
+    assert opened["process"].help_text == processes.get("poisson").summary
+    chosen = page.get("/runs/new/?process=closed").context["form"]
+    assert chosen["process"].help_text == processes.get("closed").summary
+
+
 def test_the_preview_is_what_would_be_sent(page: Client, launch: Launch) -> None:
     answer = page.post("/runs/preview/", form(launch, process="constant", rate="10"))
     seen = answer.json()
