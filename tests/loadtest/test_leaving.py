@@ -10,11 +10,13 @@ import pytest
 
 from documents.parse import build
 from loadtest.arrivals.base import processes
+from loadtest.door import LimiterDoor
 from loadtest.driver import Driver
 from loadtest.pacer import OpenPacer
 from loadtest.schedule import Job, Schedule
 from loadtest.workloads.base import workloads
 from measurement.outcome import Outcome
+from schedulers.runtime.limiter import Permit
 from simulator import virtual_time
 from tests.loadtest.fakes import FakeEngine, jump, run
 from tests.loadtest.simulation.policies import policy
@@ -118,6 +120,57 @@ def test_noting_one_request_that_takes_long_never_lets_two_pass_each_other() -> 
     assert launches.of("left") == in_order()
     assert launches.of("noted") == [("noted", index) for index in range(20)]
     assert never_early(launches)
+
+
+def test_however_many_are_overdue_other_work_gets_its_turn_in_between() -> None:
+    turns = [0]
+    at_turn: list[int] = []
+
+    def overdue(pacer: OpenPacer, launches: Launches) -> None:
+        loop = asyncio.get_running_loop()
+
+        def count() -> None:
+            turns[0] += 1
+            if len(launches.left) < 400:
+                loop.call_soon(count)
+
+        def stand_still() -> None:
+            jump(loop, 300 * EACH)
+            count()
+
+        def noting(index: int) -> None:
+            at_turn.append(turns[0])
+            pacer.look()
+
+        launches.on_launch = noting
+        loop.call_at(10.5 * EACH, stand_still)
+
+    launches = paced(overdue, count=400)
+    assert launches.of("left") == in_order(400)
+    assert max(at_turn.count(turn) for turn in set(at_turn[11:300])) <= 64
+
+
+def test_nobody_passes_one_whom_the_policy_has_not_been_asked_about(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A place that comes free between two departures belongs to the first of them."""
+    asked: list[Permit | None] = []
+    enter_now = LimiterDoor.enter_now
+
+    def full_for_a_moment(door: LimiterDoor) -> Permit | None:
+        asked.append(None if len(asked) == 31 else enter_now(door))
+        return asked[-1]
+
+    monkeypatch.setattr(LimiterDoor, "enter_now", full_for_a_moment)
+    engine = FakeEngine()
+    ran = run(engine, limit=100, ahead=True, stall=(3.05, 0.3))
+    assert None in asked
+    sent = [sample.sent_at for sample in sorted(ran.samples, key=lambda each: each.index)]
+    at_once = run(FakeEngine(), limit=100, stall=(3.05, 0.3))
+    assert [one.prompt for one in engine.requests] == [
+        one.prompt for one in at_once.engine.requests
+    ]
+    assert sent == sorted(sent)
 
 
 def test_the_next_request_is_prepared_before_it_is_due() -> None:

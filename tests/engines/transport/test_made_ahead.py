@@ -137,3 +137,35 @@ async def test_its_time_outs_run_from_its_beginning_and_not_from_its_making(ask:
         answer = await call.answer()
     assert answer.outcome is Outcome.TIMEOUT_TOTAL
     assert answer.done_at - began >= 0.499
+
+
+async def test_its_time_outs_run_from_its_beginning_and_not_from_the_waiting(
+    ask: Ask, transport: Transport
+) -> None:
+    if not sends_at_once(transport):
+        pytest.skip("aiohttp begins nothing")
+    async with RawServer(in_turn([replying(GOOD, keep=True), stalling])) as server:
+        await ask(server.url)
+        call = made(ask, server, Timeouts(total=0.5))
+        call.begin()
+        await asyncio.sleep(0.55)
+        waits_from = time.monotonic()
+        answer = await call.answer()
+    assert answer.outcome is Outcome.TIMEOUT_TOTAL
+    assert answer.done_at - waits_from < 0.5
+
+
+async def test_an_answer_that_was_over_before_it_is_waited_for_waits_for_no_message_end(
+    ask: Ask,
+) -> None:
+    async def no_end(asked: Asked, wire: Wire) -> None:
+        await wire.send(GOOD.removesuffix(b"0\r\n\r\n"))
+        await wire.stall()
+
+    async with RawServer(in_turn([replying(GOOD, keep=True), no_end])) as server:
+        await ask(server.url)
+        call = made(ask, server)
+        call.begin()
+        await asyncio.sleep(0.05)
+        async with asyncio.timeout(5.0):
+            assert (await call.answer()).outcome is Outcome.OK
