@@ -146,6 +146,8 @@ class KernelStream(asyncio.Transport):
             return
         try:
             data, ancillary, _, _ = self._recvmsg(self._size, STAMP_SPACE)
+            if len(data) == self._size:
+                data, ancillary = self._whole(data, ancillary)
         except BlockingIOError:
             return
         except OSError as error:
@@ -159,11 +161,20 @@ class KernelStream(asyncio.Transport):
             held.stamps.append(ancillary[0][2] if ancillary else b"")
             held.read_at.append(now)
         elif data:
-            if len(data) == self._size:
-                self._size = min(2 * self._size, LONGEST_HELD)
             self._take(data, ancillary, now)
         else:
             self._lose(None)
+
+    def _whole(self, data: bytes, ancillary: Ancillary) -> tuple[bytes, Ancillary]:
+        """What a larger buffer would have read, which is asked for from now on."""
+        self._size = min(2 * self._size, LONGEST_HELD)
+        if len(data) == LONGEST_HELD:
+            return data, ancillary
+        try:
+            rest, later, _, _ = self._recvmsg(LONGEST_HELD - len(data), STAMP_SPACE)
+        except BlockingIOError:
+            return data, ancillary
+        return data + rest, later if rest else ancillary
 
     def _take(self, data: bytes, ancillary: Ancillary, now: int) -> None:
         """Hold what may wait; hand the rest on, behind what waits already."""
