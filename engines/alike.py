@@ -11,7 +11,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import methodcaller
+from itertools import repeat
 
 _LONGEST = 4096
 """Bytes of the first event of a run; what tries places in it must not be made to try for long."""
@@ -25,8 +25,6 @@ _RUN = re.compile(
     rb'data: (\{[^\n]*?"(?:content|text|reasoning|reasoning_content)" ?: ?")' + _TEXT +
     rb'("[^\n]*\})\n\n((?:data: \1' + _TEXT + rb"\2\n\n)++)"
 )  # fmt: skip
-
-_ends = methodcaller("endswith", b"\n\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +58,7 @@ def arrivals(
     first, last = bisect_right(ends, run.first_end), bisect_left(ends, run.end)
     count = text.count(b"\n", run.first_end, run.end) // 2
     # As many pieces as events, and each piece ends with one: so each piece holds just one.
-    if last - first + 1 == count and all(map(_ends, pieces[first:last])):
+    if last - first + 1 == count and all(map(bytes.endswith, pieces[first:last], repeat(b"\n\n"))):
         return ats[first : last + 1]
     found = re.finditer(rb"\n\n", text[run.first_end : run.end])
     return [ats[bisect_left(ends, run.first_end + one.end())] for one in found]
