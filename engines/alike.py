@@ -25,6 +25,17 @@ _RUN = re.compile(
     rb'data: (\{[^\n]*?"(?:content|text|reasoning|reasoning_content)" ?: ?")' + _TEXT +
     rb'("[^\n]*\})\n\n((?:data: \1' + _TEXT + rb"\2\n\n)++)"
 )  # fmt: skip
+_INT = rb"(?:0|[1-9][0-9]{0,8})"
+# The usage is the last that the event says, and nothing in it is more than a number: so it is the
+# event's own, and the count in it the one that counts.
+_COUNTED = re.compile(
+    rb'data: (\{[^\n]*?"(?:content|text|reasoning|reasoning_content)" ?: ?")' + _TEXT +
+    rb'("[^\n]*?, ?"usage" ?: ?\{"prompt_tokens" ?: ?' + _INT + rb', ?"total_tokens" ?: ?)' + _INT +
+    rb'(, ?"completion_tokens" ?: ?)' + _INT +
+    rb'((?:, ?"[a-z_]+" ?: ?(?:null|[0-9]+))*\}\})\n\n((?:data: \1' + _TEXT + rb"\2" + _INT +
+    rb"\3" + _INT + rb"\4\n\n){2,}+)"
+)  # fmt: skip
+_COUNT = re.compile(rb'"completion_tokens" ?: ?([0-9]+)')
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +57,24 @@ def run_at(text: bytes, place: int) -> Run | None:
         return None
     data_end = found.end(2)
     return Run(text[place + len(b"data: ") : data_end], data_end + 2, found.end())
+
+
+def counted_at(text: bytes, place: int) -> tuple[Run, list[int]] | None:
+    """The run of events that begins at ``place`` and differ in how many tokens there are so far,
+    too; its last is left out, to be read. With what each says, the first included.
+    """
+    line_end = text.find(b"\n", place)
+    if not 0 <= line_end - place <= _LONGEST:
+        return None
+    found = _COUNTED.match(text, place)
+    if found is None:
+        return None
+    data_end = found.end(4)
+    end = text.rfind(b"\n\n", 0, found.end() - 2) + 2
+    said = [int(count) for count in _COUNT.findall(text, place, end)]
+    if 2 * len(said) != text.count(b"\n", place, end):
+        return None
+    return Run(text[place + len(b"data: ") : data_end], data_end + 2, end), said
 
 
 def arrivals(

@@ -29,7 +29,7 @@ ERROR = b"error"
 _ENDS = (TOKEN_END, b"}\r\n\r\n\r\n")
 
 
-FRONT, BACK = slice(8, 72), slice(-48, None)
+FRONT, BACK = slice(8, 40), slice(-32, None)
 """Parts of a read that brings a token: the first behind the size of its chunk, the other to its
 end. Where both are those of one that may wait, and it is one event, the token alone is another."""
 

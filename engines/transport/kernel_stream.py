@@ -158,7 +158,7 @@ class KernelStream(asyncio.Transport):
         # As ``is_like`` says it and ``_take`` does, in short for what nearly every read is; only
         # stamps are asked for.
         if (
-            data[-48:] == self._back
+            data[-32:] == self._back
             and data.startswith(self._front, 8)
             and data.find(b"\n", 8) == len(data) - 4
             and len(held.data) < MOST_HELD - 1
