@@ -150,7 +150,7 @@ def test_what_may_be_an_end_does_not_wait(data: bytes) -> None:
     assert may_wait(chunk(delta(content="a")))
 
 
-LONG = {"model": "m" * 60, "logprobs": None, "system_fingerprint": "f" * 30}
+LONG = {"model": "m" * 90, "logprobs": None, "system_fingerprint": "f" * 30}
 
 
 def long(text: str, finish: str | None = None, **more: object) -> bytes:
