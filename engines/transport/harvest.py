@@ -67,6 +67,8 @@ def _nothing() -> None:
 class Harvest:
     """Reads the sockets of one transport; ``turns`` is the running event loop if not given."""
 
+    _turns: Turns
+
     def __init__(self, clock: KernelClock, turns: Turns | None = None) -> None:
         self._clock = clock
         self._given = turns
@@ -81,15 +83,12 @@ class Harvest:
         self._empty = 0
         self._behind = 0
 
-    @property
-    def _turns(self) -> Turns:
-        return self._given or asyncio.get_running_loop()
-
     def add(self, fileno: int, stream: Stream) -> None:
         """Read it from now on."""
         self._streams[fileno] = stream
         self._epoll.register(fileno, select.EPOLLIN)
         if self._timer is None:
+            self._turns = self._given or asyncio.get_running_loop()
             self._wait()
 
     def remove(self, fileno: int) -> None:
