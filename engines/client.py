@@ -90,7 +90,7 @@ class EngineClient:
         heard = _Call(on_sent, on_tokens, on_answer)
         limit = min(timeouts.connect, timeouts.total)
         exchange = Exchange(http, heard, self._clock, connect_within=limit, patient=heard)
-        return Call(self._transport, exchange, heard, self._answer, timeouts, request.stream)
+        return Call(self._transport, exchange, heard, self._answer, timeouts, stream=request.stream)
 
     def _answer(self, call: _Call, ending: Ending) -> Answer:
         reading = call.reading
@@ -133,6 +133,7 @@ class Call:
         heard: _Call,
         answer: Callable[[_Call, Ending], Answer],
         timeouts: Timeouts,
+        *,
         stream: bool,
     ) -> None:
         self._transport = transport
@@ -175,12 +176,12 @@ class _Call:
     __slots__ = (
         "_on_sent",
         "_told",
+        "_watch",
         "headers",
         "on_tokens",
         "reading",
         "sent_at",
         "status",
-        "_watch",
     )
 
     def __init__(

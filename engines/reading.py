@@ -117,9 +117,11 @@ class Reading:
         ends = list(accumulate(map(len, pieces)))
         place = turn = 0
         while turn < len(pieces):
-            run = None
+            run, said = None, list[int]()
             if self._tries and parser.between and turn + 1 < len(pieces):
                 run = alike.run_at(text, place)
+                if run is None and self.so_far is not None:
+                    run, said = alike.counted_at(text, place) or (None, said)
                 self._tries = self._tries - 1 if run is None else _TRIES
             if run is None:
                 self.body(ats[turn], text[place : ends[turn]])
@@ -128,24 +130,34 @@ class Reading:
                 continue
             place, chunks = run.first_end, self.chunks
             self._event(ats[bisect_left(ends, place)], run.data, "message")
-            if self.chunks > chunks:
-                self._alike(alike.arrivals(text, run, ats, ends, pieces))
+            if self.chunks > chunks and (not said or self._says(said[0])):
+                self._alike(alike.arrivals(text, run, ats, ends, pieces), said[1:])
                 place = run.end
             turn = bisect_right(ends, place)
 
-    def _alike(self, ats: Sequence[float]) -> None:
-        """Chunks like the last one but for their text. What else it said, they say again: that
-        changes nothing, and no count has grown, so each is one token."""
+    def _says(self, count: int) -> bool:
+        """Whether so many tokens is what was said last."""
+        return self.so_far is not None and self.so_far.completion_tokens == count
+
+    def _alike(self, ats: Sequence[float], said: Sequence[int]) -> None:
+        """Chunks like the last one but for their text and what they have ``said`` of the tokens so
+        far, where they did. What else it said, they say again: that changes nothing."""
         count = len(ats)
+        tokens = [1] * count
+        if said and self.continuous:
+            before = self._counted
+            for turn, now in enumerate(said):
+                tokens[turn] = max(1, now - before)
+                before += tokens[turn]
         self.token_times += ats
-        self.chunk_tokens += [1] * count
+        self.chunk_tokens += tokens
         self.chunks += count
         self.events += count
-        self._counted += count
+        self._counted += sum(tokens)
         self.event_at = self.last_token_at = ats[-1]
         if self._on_tokens is not None:
-            for at in ats:
-                self._on_tokens(at, 1)
+            for at, n in zip(ats, tokens, strict=True):
+                self._on_tokens(at, n)
 
     def fail(self, at: float, outcome: Outcome, why: bytes) -> None:
         """The first failure that the answer itself shows; nothing after it counts."""

@@ -20,6 +20,10 @@ from typing import Protocol
 _MONOTONIC = 1
 _ABSOLUTE = 1
 _SECOND = 1_000_000_000
+_MOST_EARLY = 100_000
+"""ns that it is woken before its time, at most: a processor takes some 50 µs to wake up, and not
+always the same; what is left of them is waited for awake."""
+_STEP = 200
 
 
 class Alarm(Protocol):
@@ -74,6 +78,7 @@ class FileAlarm:
             raise OSError(ctypes.get_errno(), "no timer to wait for")
         self._ring = ring
         self._at = 0
+        self._early = _MOST_EARLY // 2
         self._spec = _Spec(0, 0, 0, 0)
         self._pointer = ctypes.byref(self._spec)
         self._loop = asyncio.get_running_loop()
@@ -81,8 +86,15 @@ class FileAlarm:
 
     def set(self, wait: float) -> None:
         self._at = time.monotonic_ns() + max(1, math.ceil(wait * _SECOND))
-        self._spec.value_s, self._spec.value_ns = divmod(self._at, _SECOND)
+        self._spec.value_s, self._spec.value_ns = divmod(self._at - self._early, _SECOND)
         self._library.timerfd_settime(self._file, _ABSOLUTE, self._pointer, None)
+
+    def _learn(self, late: int) -> None:
+        """A step towards how late three of four awakenings are."""
+        if late > self._early:
+            self._early = min(_MOST_EARLY, self._early + 3 * _STEP)
+        else:
+            self._early = max(0, self._early - _STEP)
 
     def stop(self) -> None:
         if self._file >= 0:
@@ -91,9 +103,13 @@ class FileAlarm:
             self._file = -1
 
     def _rang(self) -> None:
-        at = self._at
-        if time.monotonic_ns() < at:
+        at, now = self._at, time.monotonic_ns()
+        late = now - (at - self._early)
+        if late < 0:
             return  # set anew meanwhile
+        self._learn(late)
+        while now < at:
+            now = time.monotonic_ns()
         self._ring()
         if self._at == at and self._file >= 0:  # else to set it anew has silenced it
             with contextlib.suppress(BlockingIOError):

@@ -8,7 +8,6 @@ from documents.problem import DocumentError, Problem
 from loadtest.scenario import Scenario
 from loadtest.schedule import Slice
 from schedulers.decision import DecisionPoint
-from schedulers.document import Policy
 
 MOST = 16
 """Workers of one run on one machine, and machines of one run."""
@@ -33,35 +32,44 @@ def problems(scenario: Scenario, workers: object, path: str = WORKERS) -> list[P
         return [Problem(path, workers, f"must be a whole number from 1 to {MOST}")]
     if workers == 1 or scenario.policy is None:
         return []
-    message = _alone(scenario.policy) or _unshared(scenario, workers)
-    return [Problem(path, workers, message)] if message else []
+    if found := _alone(scenario):
+        why, remedy = found
+        return [Problem(path, workers, f"must be 1 with {why}; set it to 1, or {remedy}")]
+    law = scenario.policy.law("concurrency")
+    limit = workers if law is None else law.bounds()[0]
+    if limit >= workers:
+        return []
+    message = f"must be at most {limit}, the policy's limit: each worker holds a share of it"
+    return [Problem(path, workers, message)]
 
 
-def _alone(policy: Policy) -> str:
-    """Which law has to see every request; nothing where none has."""
+def hint(scenario: Scenario) -> str:
+    """What to know before anybody asks for several; empty where they can share it."""
+    if scenario.policy is None or (found := _alone(scenario)) is None:
+        return ""
+    why, remedy = found
+    return f"Takes one worker on one machine, because of {why}. For more, {remedy}."
+
+
+def _alone(scenario: Scenario) -> tuple[str, str] | None:
+    """What has to see every request or answer, and what to do about it; None where nothing has."""
+    policy = scenario.policy
+    if policy is None:
+        return None
     for point, simple in SEES_ALL.items():
         law = policy.laws.get(point)
         if law is not None and law.name != simple:
-            return f"must be 1 with the {point} law {law.name}, which has to see every request"
-    return ""
-
-
-def _unshared(scenario: Scenario, workers: int) -> str:
-    """Why the limit can't be cut into so many shares; nothing where it can, or there is none."""
-    law = scenario.policy.law("concurrency") if scenario.policy else None
+            why = f"the {point} law {law.name}, which has to see every request"
+            return why, f"choose a policy with the {point} law {simple}"
+    law = policy.law("concurrency")
     if law is None:
-        return ""
+        return None
     if law.name != FIXED:
-        return (
-            f"must be 1 with the concurrency law {law.name}, which has to see every answer; "
-            f"several workers can share a {FIXED} limit, or none"
-        )
+        why = f"the concurrency law {law.name}, which has to see every answer"
+        return why, f"choose a policy with a {FIXED} limit, which is shared, or none"
     if scenario.shadow is not None:
-        return "must be 1 with a shadow, which has to see every answer"
-    limit, _ = law.bounds()
-    if limit < workers:
-        return f"must be at most {limit}, the policy's limit: each worker holds a share of it"
-    return ""
+        return "a shadow, which has to see every answer", "leave the shadow out"
+    return None
 
 
 def check(scenario: Scenario, workers: int, path: str = WORKERS) -> None:

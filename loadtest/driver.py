@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, TypedDict
@@ -43,14 +44,6 @@ KINDS: Mapping[Outcome, OutcomeKind] = {
     Outcome.TIMEOUT_TOTAL: OutcomeKind.TIMED_OUT,
 }
 """What an outcome says about load; those that are not here failed for other causes."""
-
-
-class _Heard(TypedDict):
-    on_sent: Callable[[float], None]
-    on_tokens: Callable[[Sequence[float], Sequence[int]], None]
-    on_answer: Callable[[float], None]
-
-
 _GIVE_UP_WITHIN = 0.5
 """Seconds that closing every open request may take before its sample is written without it."""
 
@@ -67,6 +60,12 @@ class Client(Protocol):
         on_tokens: Callable[[Sequence[float], Sequence[int]], None] | None = None,
         on_answer: Callable[[float], None] | None = None,
     ) -> Answer: ...
+
+
+class _Heard(TypedDict):
+    on_sent: Callable[[float], None]
+    on_tokens: Callable[[Sequence[float], Sequence[int]], None]
+    on_answer: Callable[[float], None]
 
 
 class MakeCall(Protocol):
@@ -191,14 +190,22 @@ class Driver:
         request = CompletionRequest(prompt, shape.output_tokens, tenant=shape.tenant)
         departure = Departure(flight, request)
         if ahead is not None and prompt:
-            departure.call = ahead(request, self._means.timeouts, **self._heard(departure))
+            with suppress(Exception):  # raised anew when it is due, where it ends the run
+                departure.call = ahead(request, self._means.timeouts, **self._heard(departure))
         return departure
 
     def depart(self, departure: Departure) -> None:
         """Have the policy decide, and send, if neither takes waiting."""
-        flight, call, door = departure.flight, departure.call, self._means.door
-        if call is None or self._now() - flight.job.intended_at > DROP_AFTER:
+        call = departure.call
+        if call is None or self._now() - departure.flight.job.intended_at > DROP_AFTER:
             return
+        try:
+            self._depart(departure, call)
+        except Exception as error:  # noqa: BLE001 - a fault of our own ends the run
+            self._ends(error)
+
+    def _depart(self, departure: Departure, call: Call) -> None:
+        flight, door = departure.flight, self._means.door
         self._hand(departure)
         if departure.refused is not None:
             return
@@ -245,8 +252,11 @@ class Driver:
         if task.cancelled():
             self._never_flew(departure)
         elif (fault := task.exception()) is not None:
-            self._fault = self._fault or fault
-            self._stop.set()
+            self._ends(fault)
+
+    def _ends(self, fault: BaseException) -> None:
+        self._fault = self._fault or fault
+        self._stop.set()
 
     def _never_flew(self, departure: Departure) -> None:
         """Given up before its task had its first turn: what it holds is given back here."""

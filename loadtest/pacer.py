@@ -5,9 +5,8 @@ requests are started at once and keep their intended time, so lateness shows as 
 stall of the client can't lower the load it claims. The closed-loop pacer owns slots.
 
 What an open loop sends is prepared ahead. Those that are due together all leave before anything is
-noted of them, and ``look`` lets one leave in the midst of other work: or requests that are due
-while a token is being counted would leave in a clump behind it, and arrivals were no longer
-Poisson.
+noted of them, and ``look`` lets them leave between two pieces of other work: else those due while
+an answer is summed up would leave in a clump behind it, and no longer be Poisson arrivals.
 """
 
 from __future__ import annotations

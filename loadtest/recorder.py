@@ -36,6 +36,9 @@ FACTS = "run.json"
 PART = "worker-"
 """Several workers of one run each write into a directory of this name and their number."""
 
+_TOGETHER = 8
+"""Samples that are encoded together: what does it is then in the processor's caches but for the
+first."""
 _FLUSH_AT = 1 << 20
 """Bytes of one file that are gathered before they are written out of turn."""
 
@@ -79,6 +82,7 @@ class Recorder:
 
     def __init__(self, out: Path, *, shadow: bool = False) -> None:
         self._samples = _Lines(out / SAMPLES)
+        self._ended: list[Sample] = []
         self._windows = _Lines(out / WINDOWS)
         self._trace = _Lines(out / TRACE)
         self._shadow = _Lines(out / SHADOW) if shadow else None
@@ -96,10 +100,18 @@ class Recorder:
         self.close()
 
     def sample(self, sample: Sample) -> None:
-        self._samples.add(msgspec.json.encode(to_dict(sample)))
+        self._ended.append(sample)
+        if len(self._ended) >= _TOGETHER:
+            self._encode()
+
+    def _encode(self) -> None:
+        ended, self._ended = self._ended, []
+        for sample in ended:
+            self._samples.add(msgspec.json.encode(to_dict(sample)))
 
     def copied(self, samples: bytes) -> None:
         """Whole lines of samples that another process has written."""
+        self._encode()
         if samples:
             self._samples.add(samples.removesuffix(b"\n"))
 
@@ -123,11 +135,13 @@ class Recorder:
 
     def flush(self) -> None:
         """Write the samples and decisions that have gathered; called once a second."""
+        self._encode()
         for lines in (self._samples, self._trace, self._shadow, self._shadow_reports):
             if lines is not None:
                 lines.flush()
 
     def close(self) -> None:
+        self._encode()
         everything = (self._samples, self._windows, self._trace, self._shadow, self._shadow_reports)
         for lines in everything:
             if lines is not None:

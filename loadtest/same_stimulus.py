@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from documents.in_words import value_in_words
 from documents.problem import DocumentError, Problem
 
 DECIDES = ("workload", "arrivals", "duration_s", "tenants")
@@ -45,11 +46,8 @@ class Finished:
 def check(a: Finished, b: Finished) -> tuple[str, ...]:
     """What limits the comparison, in sentences; DocumentError names every inequality instead."""
     problems = [problem for run in (a, b) for problem in _unfit(run)]
-    problems += [
-        Problem(field, b.scenario.get(field), f"differs from {a.name}'s: the stimulus is not equal")
-        for field in DECIDES
-        if (a.scenario.get(field) or {}) != (b.scenario.get(field) or {})
-    ]
+    for field in DECIDES:
+        problems += _unequal(field, a.name, a.scenario.get(field), b.scenario.get(field))
     if not problems and a.scenario["arrivals"]["process"] == "closed":
         problems += _closed(a, b)
     if problems:
@@ -57,14 +55,30 @@ def check(a: Finished, b: Finished) -> tuple[str, ...]:
     return tuple(_caveats(a, b))
 
 
+def _unequal(path: str, whose: str, one: Any, other: Any) -> list[Problem]:
+    """Each value that differs, down to the innermost field."""
+    if (one or {}) == (other or {}):
+        return []
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        names = sorted({*one, *other})
+        parts = (_unequal(f"{path}.{at}", whose, one.get(at), other.get(at)) for at in names)
+        return [problem for part in parts for problem in part]
+    theirs = value_in_words(path, one)
+    differs = f"differs from {whose}'s{theirs and ' ' + theirs}"
+    remedy = f"the stimulus is not equal; run it again with {whose}'s, or choose another run"
+    return [Problem(path, other, f"{differs}: {remedy}")]
+
+
 def _unfit(run: Finished) -> list[Problem]:
     summary = run.summary
     if summary.get("status") != "finished":
-        message = "was not finished, so it was not asked all that its scenario says"
+        message = (
+            "was not finished, so it was not asked all that its scenario says; choose one that was"
+        )
         return [Problem(run.name, summary.get("status"), message)]
     if summary.get("verdict") == "invalid":
         because = (summary.get("judgement") or {}).get("because", "")
-        return [Problem(run.name, "invalid", f"can't be compared. {because}")]
+        return [Problem(run.name, "invalid", f"can't be compared; choose a valid run. {because}")]
     return []
 
 

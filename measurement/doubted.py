@@ -47,13 +47,22 @@ class Doubted:
             max(self.error, other.error),
         )
 
+    @property
+    def share(self) -> float:
+        """Of the answers."""
+        return self.doubted / self.answers if self.answers else 0.0
+
+    @property
+    def matters(self) -> bool:
+        """Whether there are enough of them to move a number that is given."""
+        return self.doubted >= FEWEST and self.share > MOST
+
     def sentence(self, what: str, wrong: str) -> str | None:
         """What of them is ``wrong`` ("late"), and what to do; None where nothing is."""
-        if self.doubted < FEWEST or self.doubted <= MOST * self.answers:
+        if not self.matters:
             return None
-        share = self.doubted / self.answers
         return (
-            f"The {what} of {100 * share:.1f} % of the answers may be up to "
+            f"The {what} of {100 * self.share:.1f} % of the answers may be up to "
             f"{1e3 * self.error:,.0f} ms too {wrong}: the client stood still as it came. "
             "Run it where less else runs."
         )

@@ -49,6 +49,7 @@ class Live:
         self._unmeasured: Counter[str] = Counter()
         self._buckets: dict[str, Counter[int]] = {name: Counter() for name in HISTOGRAMS}
         self._closed_seconds = 0.0
+        self._warming: dict[int, int] = {}
         self._newest: Window | None = None
         self._tally: Tally | None = None
 
@@ -59,6 +60,8 @@ class Live:
                 self._newest = window
             if window.start >= self.since:
                 self._replace(window)
+            else:
+                self._warm(window)
         self._tally = None
         edge = self._newest.start - 2 * RETENTION if self._newest is not None else 0.0
         for index in [i for i, w in self._recent.items() if w.final and w.end < edge]:
@@ -97,6 +100,8 @@ class Live:
         low, high = joint.interval() if joint.n else (None, None)
         return {
             "offered": counts["offered"],
+            "offered_in_warm_up": sum(self._warming.values()),
+            "warm_up_s": self.since,
             "resolved": counts["offered"] - counts["pending"],
             "pending": counts["pending"],
             "outcomes": {str(outcome): n for outcome, n in outcomes.items()},
@@ -123,6 +128,12 @@ class Live:
         length = self.duration - self.since
         elapsed = (self._newest.end - self.since) / length if length > 0 else 1.0
         return RunBudget.of(joint, self.slo.target, elapsed=elapsed).to_json()
+
+    def _warm(self, window: Window) -> None:
+        """Counted and not judged. A revision changes what became of requests, never their number
+        downwards."""
+        known = self._warming.get(window.index, 0)
+        self._warming[window.index] = max(known, window.cohort.offered)
 
     def _replace(self, window: Window) -> None:
         before = self._recent.get(window.index)

@@ -17,6 +17,9 @@ from measurement.slo import Slo, judge
 
 __all__ = ["Cohort", "Events", "Window", "WindowFold", "roll_up"]
 
+_TOGETHER = 8
+"""Resolved samples that are counted together: what counts them is then in the processor's caches
+but for the first."""
 RETENTION = 600.0
 """Seconds after its end for which a settled window still takes what comes late."""
 
@@ -130,6 +133,7 @@ class WindowFold:
         self._windows: dict[int, Building] = {}
         self._next = int(start // width)  # the first window that is not closed yet
         self._level = Level()
+        self._resolved: list[Sample] = []
 
     def offered(self, index: int, tenant: str, intended_at: float) -> None:  # noqa: ARG002
         """Request ``index`` of the schedule is due."""
@@ -179,13 +183,24 @@ class WindowFold:
             window.signals = (running, waiting, kv_use)
 
     def resolved(self, sample: Sample) -> None:
-        """A request that was offered has its outcome."""
+        """A request that was offered has its outcome; counted before any window is given out."""
+        self._resolved.append(sample)
+        if len(self._resolved) >= _TOGETHER:
+            self._count()
+
+    def _count(self) -> None:
+        waiting, self._resolved = self._resolved, []
+        for sample in waiting:
+            self._resolve(sample)
+
+    def _resolve(self, sample: Sample) -> None:
         self._at(sample.intended_at).cohort.resolved(sample, judge(sample, self.slo))
         done_at = sample.intended_at if sample.done_at is None else sample.done_at
         self._at(done_at).complete(sample.outcome)
 
     def changed(self, now: float) -> list[Window]:
         """Windows that closed by ``now`` or were revised since the last call, in order."""
+        self._count()
         self._close_before(int(now // self.width))
         given = [
             self._give(index, window)
@@ -197,6 +212,7 @@ class WindowFold:
 
     def finish(self, now: float) -> list[Window]:
         """The last word: everything that changed, the window of ``now`` included."""
+        self._count()
         last = max((*self._windows, math.ceil(now / self.width) - 1))
         self._close_before(last + 1)
         return self.changed(now)

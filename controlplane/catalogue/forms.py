@@ -13,11 +13,11 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from documents.fields import FieldInfo, describe
+from documents.in_words import label
 from documents.problem import DocumentError, Problem
 from documents.yaml_text import parse_yaml, to_yaml
 
 SCALARS = (int, float, str, bool)
-ACRONYMS = frozenset({"url", "api", "slo", "kv"})
 
 
 class DocumentForm(forms.Form):
@@ -159,9 +159,7 @@ def field_for(info: FieldInfo, value: Any) -> forms.Field:
 
 def label_of(info: FieldInfo) -> str:
     """``max_duration_s`` is ``Max duration``: its unit stands beside the field."""
-    name = info.name.removesuffix("_ms").removesuffix("_s") if info.unit else info.name
-    first, *rest = (word.upper() if word in ACRONYMS else word for word in name.split("_"))
-    return " ".join([first[:1].upper() + first[1:], *rest])
+    return label(info.name, unit=bool(info.unit))
 
 
 def bounds(info: FieldInfo) -> str:

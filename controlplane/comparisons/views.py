@@ -20,6 +20,7 @@ from controlplane.comparisons.models import Comparison, ComparisonBlock, Status
 from controlplane.runs.launch import LONGEST_NUMBER
 from controlplane.teams.access import page
 from controlplane.teams.rights import Right
+from documents.in_words import in_words
 from documents.problem import DocumentError
 from loadtest.ab.draft import power_of
 from measurement.comparison.plan import ComparisonPlan
@@ -67,7 +68,7 @@ def preview(request: HttpRequest) -> HttpResponse:
         try:
             order = form.ask().order(request.team)
         except DocumentError as error:
-            context["faults"] = [str(problem) for problem in error.problems]
+            context["faults"] = [in_words(problem) for problem in error.problems]
         else:
             power = [one.to_json() for one in power_of(order.plan)]
             context |= {"order": order, "power": presenting.power_of(power)}

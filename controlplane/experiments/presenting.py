@@ -174,13 +174,13 @@ def command(experiment: Experiment) -> str:
     return experiment.asked.command(experiment.seeds)
 
 
-def page(result: ExperimentResult) -> dict[str, Any]:
-    """Everything that the result has to show."""
+def page(result: ExperimentResult, laws: str) -> dict[str, Any]:
+    """Everything that the result has to show; ``laws``: what is said of them above it."""
     found = read(result.document)
     return {
         "rows": list(_rows(found)),
         "findings": found.findings,
-        "signs": legend(found, repeats_cases=False),
+        "signs": legend(found, laws, repeats_cases=False),
         "remarks": result.document.get("remarks", []),
         "seeds": result.document["seeds"],
         "figures": {"seeds": result.document["seeds"], "figures": list(_figures(found))},

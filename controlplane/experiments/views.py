@@ -61,10 +61,11 @@ def detail(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     """An experiment's page; one that is live is asked for again every two seconds."""
     experiment = watchdog.check(_own(request, pk))
     context = _bar(request, experiment)
+    about = presenting.about_play(experiment)
     if experiment.found is not None:
-        context |= presenting.page(experiment.found)
+        context |= presenting.page(experiment.found, about["laws"])
     context |= {
-        "about": presenting.about_play(experiment),
+        "about": about,
         "command": presenting.command(experiment),
         "size": presenting.size(experiment),
         "more": presenting.with_five_seeds(experiment),

@@ -16,6 +16,7 @@ from controlplane.runs import launch
 from controlplane.runs import services as runs
 from controlplane.teams.models import Team
 from controlplane.teams.rights import Actor, Right, require
+from documents.in_words import in_words
 from documents.problem import DocumentError, Problem
 from loadtest.scenario import Scenario
 
@@ -71,7 +72,7 @@ def _launch(team: Team, document: GateDocument, replaced: Mapping[str, Any]) -> 
 def _whose(problem: Problem, replaced: Mapping[str, Any]) -> Problem:
     if problem.path.partition(".")[0] in replaced:
         return problem
-    message = f"the gate's own {problem.path}: {problem.message}; change the gate"
+    message = f"the gate's own {in_words(problem)}; change the gate"
     return Problem("", problem.value, message)
 
 

@@ -25,6 +25,7 @@ from controlplane.gates.presenting import bar_of, criteria, row_of
 from controlplane.gates.snippets import snippets
 from controlplane.teams.access import page
 from controlplane.teams.rights import Right
+from documents.in_words import in_words
 from documents.problem import DocumentError
 from loadtest.preview import preview_of
 
@@ -90,7 +91,8 @@ def run(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     try:
         return redirect(services.start(actor=request.actor, gate=gate).run)
     except DocumentError as error:
-        context = {**context_of(gate), **_page(request, gate), "refusals": error.problems}
+        refusals = [in_words(one) for one in error.problems]
+        context = {**context_of(gate), **_page(request, gate), "refusals": refusals}
         return render(request, "gates/detail.html", context, status=409)
 
 

@@ -13,6 +13,7 @@ from controlplane.gateways.recent import SHOWN_S, Recent, recent
 from controlplane.runs import phrases
 from measurement.slo import Slo
 from schedulers.decision import MEANINGS, Reason
+from schedulers.inputs import INPUTS
 
 Frame = dict[str, Any]
 
@@ -75,6 +76,7 @@ def page(gateway: Gateway) -> dict[str, Any]:
         else None,
         "budget_columns": budget_page.columns(objectives) if objectives else [],
         "columns": figures.columns(arms),
+        "inputs": dict(INPUTS),
         "lane_columns": figures.LANE_COLUMNS,
         "lanes": list(gateway.lanes),
         "arms": arms,

@@ -16,6 +16,7 @@ from controlplane.history import presenting, series, services
 from controlplane.runs.models import Run
 from controlplane.teams.access import page
 from controlplane.teams.rights import Right
+from documents.in_words import in_words
 from documents.problem import DocumentError
 from measurement.change_points import LEAST_RUNS
 
@@ -46,7 +47,7 @@ def acknowledge(request: HttpRequest) -> HttpResponse:
             note=request.POST.get("note", ""),
         )
     except DocumentError as error:
-        told = {"problems": [str(one) for one in error.problems]}
+        told = {"problems": [in_words(one) for one in error.problems]}
         key = series.load_key(run.scenario)
         return _history(request, run.endpoint, run.workload, key=key, status=422, **told)
     query = {"endpoint": run.endpoint_id, "workload": run.workload_id}

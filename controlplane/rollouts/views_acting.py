@@ -21,6 +21,7 @@ from controlplane.rollouts.views import list_page, own, rollout_page
 from controlplane.teams.access import page
 from controlplane.teams.forms import client_address
 from controlplane.teams.rights import Right
+from documents.in_words import in_words
 from documents.problem import DocumentError
 
 
@@ -137,5 +138,5 @@ def _told(request: HttpRequest, pk: uuid.UUID, act: Callable[[Rollout], Rollout]
     except Refused as refusal:
         return rollout_page(request, own(request, pk), refusal=str(refusal), status=409)
     except DocumentError as error:
-        said = "; ".join(str(one) for one in error.problems)
+        said = "; ".join(in_words(one) for one in error.problems)
         return rollout_page(request, own(request, pk), refusal=said, status=409)

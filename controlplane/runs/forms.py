@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections.abc import Mapping
 from typing import Any
@@ -145,7 +146,6 @@ class LaunchForm(forms.Form):
 
     def __init__(self, *args: Any, team: Team, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        known = processes.all()
         self.fields["endpoint"].queryset = Endpoint.objects.for_team(team)
         self.fields["workload"].queryset = Workload.objects.for_team(team)
         for name, rows in (("policy_version", PolicyVersion), ("slo_version", SloVersion)):
@@ -156,12 +156,7 @@ class LaunchForm(forms.Form):
         shadows = policies.queryset.filter(document__spec__concurrency__isnull=False)
         self.fields["shadow_version"].queryset = shadows
         self._preselect(team)
-        self.fields["process"].choices = [(name, _choice(cls)) for name, cls in known.items()]
-        for name, (info, owners) in process_parameters().items():
-            field = _number_field(info, initial=20 if name == "rate" else info.default)
-            field.when = " ".join(owners)
-            field.widget.attrs["data-when"] = f"process={field.when}"
-            self.fields[name] = field
+        self._offer_arrivals()
         infos = {info.name: info for info in describe(Scenario)}
         for name in AS_GIVEN:
             initial = 60 if name == "duration_s" else infos[name].default
@@ -204,6 +199,25 @@ class LaunchForm(forms.Form):
             initial=1,
             help_text=_("machines that share the load; a Celery worker must run on each"),
         )
+
+    def _offer_arrivals(self) -> None:
+        """Each process by its name, with its words beside the field, and all their parameters."""
+        known = processes.all()
+        self.fields["process"].choices = [(name, name.capitalize()) for name in known]
+        says = {name: cls.summary for name, cls in known.items()}
+        self.fields["process"].widget.attrs["data-says"] = json.dumps(says)
+        self.fields["process"].help_text = says[self._process()]
+        for name, (info, owners) in process_parameters().items():
+            field = _number_field(info, initial=20 if name == "rate" else info.default)
+            field.when = " ".join(owners)
+            field.widget.attrs["data-when"] = f"process={field.when}"
+            self.fields[name] = field
+
+    def _process(self) -> str:
+        """The one whose words stand beside the field as it opens; a script changes them."""
+        given = self.data if self.is_bound else self.initial
+        chosen = str(given.get("process") or "")
+        return chosen if chosen in processes.all() else DEFAULT_PROCESS
 
     def _fit_to_host(self) -> None:
         """The profiles to choose from, and which fields are shown for which host."""
@@ -321,10 +335,6 @@ class LaunchForm(forms.Form):
         elif f"{first}_{rest}" in CLIENTS:
             name = f"{first}_{rest}"
         return name if name in self.fields else None
-
-
-def _choice(cls: Any) -> str:
-    return f"{cls.name}: {cls.summary}"
 
 
 def _filled(given: Mapping[str, Any], names: Any) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from controlplane.runs.models import Run, Status
 from controlplane.runs.panels.base import Row, Shown, Source, every
 from controlplane.runs.verdicts import notes, verdict
 from measurement.slo import Slo
+from schedulers.inputs import INPUTS
 
 Frame = dict[str, Any]
 
@@ -137,6 +138,7 @@ def figures(run: Run) -> dict[str, Any]:
     return {
         "figures": specs,
         "event_columns": ["t", *columns_of("events")],
+        "inputs": dict(INPUTS),
         "cohort_columns": ["t", "open", "n", *columns_of("cohorts")],
     }
 

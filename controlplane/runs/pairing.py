@@ -12,6 +12,7 @@ from controlplane.runs.board import Board, Table
 from controlplane.runs.models import Run, Status
 from controlplane.runs.panels.base import Row as Measured
 from controlplane.runs.panels.base import Series, every
+from documents.in_words import in_words
 from documents.problem import DocumentError
 from loadtest.same_stimulus import DECIDES, Finished, check
 from measurement.side_by_side import Group, Row, SideBySide, Value, side_by_side
@@ -44,7 +45,7 @@ def others(run: Run) -> list[Run]:
 
 def problems(error: DocumentError) -> list[str]:
     """Why two runs are not put side by side, a sentence each."""
-    return [f"{one.path}: {one.message}" for one in error.problems]
+    return [in_words(one) for one in error.problems]
 
 
 def _finished(name: str, run: Run) -> Finished:

@@ -19,7 +19,9 @@ from controlplane.runs.models import Run, Status
 from controlplane.runs.verdicts import cut, notes, verdict
 from controlplane.teams.access import page
 from controlplane.teams.rights import Right
+from documents.in_words import in_words
 from documents.problem import DocumentError
+from loadtest import crew_rules
 from loadtest.preview import preview_of
 
 PER_PAGE = 50
@@ -83,7 +85,9 @@ def preview(request: HttpRequest) -> JsonResponse:
         try:
             scenario = form.launch().scenario()
             drawn = preview_of(scenario).to_json()
-            return JsonResponse({"duration_s": scenario.duration_s, "busy": busy, **drawn})
+            alone = "" if form.on_the_model else crew_rules.hint(scenario)
+            told = {"duration_s": scenario.duration_s, "busy": busy, "alone": alone}
+            return JsonResponse(told | drawn)
         except DocumentError as error:
             form.tell(error)
     return JsonResponse({"errors": form.errors, "busy": busy}, status=422)
@@ -136,9 +140,12 @@ def retry(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     run = _own(request, run_id)
     try:
         return redirect(services.retry(actor=request.actor, run=run))
-    except (services.StillLive, DocumentError) as refusal:
-        context = {**_bar(request, run), "refusal": str(refusal)}
-        return render(request, "runs/_bar.html", context, status=409)
+    except services.StillLive as refusal:
+        why = str(refusal)
+    except DocumentError as error:
+        why = "; ".join(in_words(one) for one in error.problems)
+    context = {**_bar(request, run), "refusal": why}
+    return render(request, "runs/_bar.html", context, status=409)
 
 
 def _own(request: HttpRequest, run_id: uuid.UUID) -> Run:

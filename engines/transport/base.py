@@ -89,7 +89,7 @@ class Exchange:
         self.settle: Callable[[], None] = _nothing
         """Hands on what the carrier has read and held back."""
         self.abort: Callable[[], None] = _nothing
-        """Closes the carrier's connection at once, for who began this and won't wait for its end."""
+        """Closes the carrier's connection at once, for who began this and won't wait for it."""
         self.carrier: Any = None
         """What its transport has begun it on."""
         self.ended: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()

@@ -19,7 +19,7 @@ import httptools
 
 from engines.transport.base import Exchange
 from engines.transport.decoding import BodyDecoder, DecodingError
-from engines.transport.held import MOST_HELD, Held, may_wait
+from engines.transport.held import BACK, FRONT, LONGEST_HELD, MOST_HELD, Held, is_like, may_wait
 from measurement.outcome import Outcome
 
 HEAD_LIMIT = 64 * 1024
@@ -40,6 +40,8 @@ class Connection(asyncio.Protocol):
         """Reads that wait, each with its stamp; None while nothing may wait."""
         self.times_of: Callable[[Held], Sequence[float]] = _as_they_are
         """Turns the stamps of what was held into times."""
+        self._front = self._back = b""
+        """Of the last read that was looked through, and found to be one that may wait."""
         self._seen: Held | None = None
         self._fault = ""
         self._parser = httptools.HttpResponseParser(self)
@@ -121,13 +123,21 @@ class Connection(asyncio.Protocol):
         exchange = self._exchange
         at = 0.0 if exchange is None else exchange.clock()
         held = self.held
-        if held is not None and may_wait(data):
+        if held is not None and self._waits(data):
             held.data.append(data)
             held.stamps.append(at)
             if len(held.data) >= MOST_HELD:
                 self.settle()
         else:
             self.take(data, at)
+
+    def _waits(self, data: bytes) -> bool:
+        if is_like(data, self._front, self._back) and len(data) <= LONGEST_HELD:
+            return True
+        found = may_wait(data)
+        if found:
+            self._front, self._back = data[FRONT], data[BACK]
+        return found
 
     def settle(self) -> None:
         """Parse what was held, and hand it on."""

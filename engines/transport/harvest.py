@@ -20,6 +20,8 @@ from engines.transport.kernel_clock import KernelClock
 
 PAUSE = 0.002
 """Seconds between two turns while much comes."""
+_SOON = 1_000_000
+"""ns since the last turn, after which a waking for another cause is used for the next one."""
 _LATE = 5_000_000
 """ns since the last turn, after which more than one event may wait in a socket."""
 _CLOSE = 1_000_000
@@ -65,6 +67,8 @@ def _nothing() -> None:
 class Harvest:
     """Reads the sockets of one transport; ``turns`` is the running event loop if not given."""
 
+    _turns: Turns
+
     def __init__(self, clock: KernelClock, turns: Turns | None = None) -> None:
         self._clock = clock
         self._given = turns
@@ -79,15 +83,12 @@ class Harvest:
         self._empty = 0
         self._behind = 0
 
-    @property
-    def _turns(self) -> Turns:
-        return self._given or asyncio.get_running_loop()
-
     def add(self, fileno: int, stream: Stream) -> None:
         """Read it from now on."""
         self._streams[fileno] = stream
         self._epoll.register(fileno, select.EPOLLIN)
         if self._timer is None:
+            self._turns = self._given or asyncio.get_running_loop()
             self._wait()
 
     def remove(self, fileno: int) -> None:
@@ -97,6 +98,12 @@ class Harvest:
         self._epoll.unregister(fileno)
         if not self._streams:
             self._stop()
+
+    def beside(self) -> None:
+        """Something was sent, so the event loop is awake: read now what would wake it soon."""
+        if self._timer is not None and self._clock.now() - self._last > _SOON:
+            self._timer.cancel()
+            self._timer = self._turns.call_later(0.0, self._again)
 
     def _wait(self) -> None:
         if not self._waits:

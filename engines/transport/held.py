@@ -29,6 +29,20 @@ ERROR = b"error"
 _ENDS = (TOKEN_END, b"}\r\n\r\n\r\n")
 
 
+FRONT, BACK = slice(8, 40), slice(-32, None)
+"""Parts of a read that brings a token: the first behind the size of its chunk, the other to its
+end. Where both are those of one that may wait, and it is one event, the token alone is another."""
+
+
+def is_like(data: bytes, front: bytes, back: bytes) -> bool:
+    """Whether a read is a single event and has these two parts: to look through it costs more."""
+    return (
+        data[BACK] == back
+        and data.startswith(front, FRONT.start)
+        and data.find(b"\n", FRONT.start) == len(data) - 4
+    )
+
+
 def may_wait(data: bytes) -> bool:
     """Whether a read is not the end of an answer, as far as can be seen without parsing it.
 

@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from measurement.histogram import Histogram, HistogramBuilder
 
@@ -38,6 +39,8 @@ _IN_NANO = np.array([1_000_000_000, 1], np.int64)
 _STEP_NS = int(STEP * 1_000_000_000)
 _FEW = 8
 """Stamps that are converted one by one, which is then the cheaper way."""
+_MANY = 1024
+"""Reads whose lag is worked out together."""
 
 Nanoseconds = Callable[[], int]
 Ancillary = list[tuple[int, int, bytes]]
@@ -98,6 +101,9 @@ class KernelClock:
         self.together = 0
         """Reads with the stamp of the one before."""
         self._lag = HistogramBuilder()
+        self._late_at: list[NDArray[np.int64]] = []
+        self._late_read: list[int] = []
+        """When reads came and when they were read, of which the lag is still to be recorded."""
         self._stepped_at = -1
 
     def now(self) -> int:
@@ -135,14 +141,19 @@ class KernelClock:
         at += self._offset.value
         if at[0] < self._stepped_at:
             return self._one_by_one(raw, read_at, now, floor)
-        late = np.array(read_at, np.int64)
-        late -= at
-        lag = late * _NANO
-        self._lag.record_array(np.maximum(lag, 0.0, out=lag))
-        np.minimum(at, now, out=at)
-        np.maximum.accumulate(at, out=at)
-        seconds: list[float] = (at * _NANO).tolist()
+        self._late_at.append(at)
+        self._late_read += read_at
+        if len(self._late_read) >= _MANY:
+            self._record()
+        seconds: list[float] = (np.maximum.accumulate(np.minimum(at, now)) * _NANO).tolist()
         return seconds if seconds[0] >= floor else [max(floor, one) for one in seconds]
+
+    def _record(self) -> None:
+        """The lag of what was read by now and came at once."""
+        if self._late_read:
+            late = np.array(self._late_read, np.int64) - np.concatenate(self._late_at)
+            self._lag.record_array(np.maximum(late, 0) * _NANO)
+            self._late_at, self._late_read = [], []
 
     def joined(self, events: int, wait: int) -> None:
         """One read brought several events: all but the last may have come ``wait`` ns before it."""
@@ -177,6 +188,7 @@ class KernelClock:
 
     def lag(self) -> ReceiveLag:
         """What it has seen so far."""
+        self._record()
         return ReceiveLag(
             self._lag.freeze(), self._worst * _NANO, self._steps, self._unstamped, self.together
         )

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from engines.transport.harvest import Harvest
-from engines.transport.held import ERROR, LONGEST_HELD, MOST_HELD, TOKEN_END, Held, may_wait
+from engines.transport.held import BACK, FRONT, LONGEST_HELD, MOST_HELD, Held, may_wait
 from engines.transport.kernel_clock import (
     SO_TIMESTAMPNS,
     STAMP_SPACE,
@@ -29,8 +29,11 @@ from engines.transport.kernel_clock import (
 
 LOOK = 64 * 1024
 """Bytes taken in one turn of the event loop."""
-FEW = 1024
-"""Bytes asked for while a stream's reads bring less: a small buffer costs less than a large one."""
+FEW = 448
+"""Bytes asked for while a stream's reads bring less: what Python makes of no more than half a
+kilobyte comes from its own store, and not from the C library's."""
+_DROPPED = bytearray(LONGEST_HELD)
+"""Where bytes go that have been seen already."""
 _EVENT = re.compile(rb"\n\r?\n(?:\r\n)?")
 """The end of an event, with that of the HTTP chunk around it."""
 
@@ -68,6 +71,8 @@ class KernelStream(asyncio.Transport):
         self._unsent = bytearray()
         self._closed = False
         self._size = FEW
+        self._front = self._back = b""
+        """Of the last read that was looked through, and found to be one that may wait."""
         self._recvmsg = sock.recvmsg
         receiver.times_of = self._times_of
         receiver.connection_made(self)
@@ -85,6 +90,7 @@ class KernelStream(asyncio.Transport):
             except OSError as error:
                 self._lose(error)
                 return
+            self._harvest.beside()
             if data:
                 self._loop.add_writer(self._sock.fileno(), self._writable)
         self._unsent += data
@@ -101,6 +107,8 @@ class KernelStream(asyncio.Transport):
     def apart(self, now: int) -> None:
         """Read each event that is there by itself, but those that have one stamp at once."""
         try:
+            if self._receiver.held is not None and self._alone(now):
+                return
             seen, last, _, _ = self._recvmsg(LOOK, STAMP_SPACE, socket.MSG_PEEK)
             if not seen:
                 self._lose(None)
@@ -121,6 +129,16 @@ class KernelStream(asyncio.Transport):
         except OSError as error:
             self._lose(error)
 
+    def _alone(self, now: int) -> bool:
+        """Take what is there of a stream that runs, where it is a single event."""
+        size = self._size
+        seen, ancillary, _, _ = self._recvmsg(size, STAMP_SPACE, socket.MSG_PEEK)
+        if not 0 <= seen.find(b"\n\n") == len(seen) - 4 < size - 4:
+            return False
+        self._sock.recv_into(_DROPPED, len(seen))
+        self._take(seen, ancillary, now)
+        return True
+
     def together(self, now: int, since: int) -> None:
         """One read for what has come ``since``, where a stream runs: all but the last event of it
         may then be stamped late, by no more than that."""
@@ -130,30 +148,49 @@ class KernelStream(asyncio.Transport):
             return
         try:
             data, ancillary, _, _ = self._recvmsg(self._size, STAMP_SPACE)
+            if len(data) == self._size:
+                data, ancillary = self._whole(data, ancillary)
         except BlockingIOError:
             return
         except OSError as error:
             self._lose(error)
             return
-        if data.find(b"\n\n") + 4 < len(data):
-            self._clock.joined(data.count(b"\n\n"), now - since)
-        # As ``_take`` does, in short for what nearly every read is; only stamps are asked for.
-        if data[-5:] == TOKEN_END and ERROR not in data and len(held.data) < MOST_HELD - 1:
+        # As ``is_like`` says it and ``_take`` does, in short for what nearly every read is; only
+        # stamps are asked for.
+        if (
+            data[-32:] == self._back
+            and data.startswith(self._front, 8)
+            and data.find(b"\n", 8) == len(data) - 4
+            and len(held.data) < MOST_HELD - 1
+        ):
             held.data.append(data)
             held.stamps.append(ancillary[0][2] if ancillary else b"")
             held.read_at.append(now)
-        elif data:
-            if len(data) == self._size:
-                self._size = min(2 * self._size, LONGEST_HELD)
+            return
+        if data.find(b"\n\n") + 4 < len(data):
+            self._clock.joined(data.count(b"\n\n"), now - since)
+        if data:
             self._take(data, ancillary, now)
         else:
             self._lose(None)
+
+    def _whole(self, data: bytes, ancillary: Ancillary) -> tuple[bytes, Ancillary]:
+        """What a larger buffer would have read, which is asked for from now on."""
+        self._size = min(2 * self._size, LONGEST_HELD)
+        if len(data) == LONGEST_HELD:
+            return data, ancillary
+        try:
+            rest, later, _, _ = self._recvmsg(LONGEST_HELD - len(data), STAMP_SPACE)
+        except BlockingIOError:
+            return data, ancillary
+        return data + rest, later if rest else ancillary
 
     def _take(self, data: bytes, ancillary: Ancillary, now: int) -> None:
         """Hold what may wait; hand the rest on, behind what waits already."""
         receiver = self._receiver
         held = receiver.held
         if held is not None and may_wait(data):
+            self._front, self._back = data[FRONT], data[BACK]
             held.data.append(data)
             held.stamps.append(stamp_of(ancillary))
             held.read_at.append(now)

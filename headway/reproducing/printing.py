@@ -29,7 +29,7 @@ def show(title: Title, result: Reproduction, plan: Plan, out: Path | None, **mor
     print(f"## {title.name}\n\n{title.summary}.\n{title.laws}.\n\n{text(result)}\n", flush=True)
     if len(plan.seeds) < ENOUGH_SEEDS:
         print(f"{_undecided(len(plan.seeds), holds=result.holds)}\n", flush=True)
-    print(f"{signs(result)}\n", flush=True)
+    print(f"{signs(result, title.laws)}\n", flush=True)
     if out is not None:
         document = document_of(title.name, plan, result, **more)
         written = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
@@ -46,9 +46,9 @@ def _undecided(seeds: int, *, holds: bool) -> str:
     )
 
 
-def signs(result: Reproduction) -> str:
-    """What the signs in its table mean, a line each."""
-    return "\n".join(f"{one.sign}: {one.words}." for one in legend(result))
+def signs(result: Reproduction, laws: str) -> str:
+    """What its signs mean, a line each."""
+    return "\n".join(f"{one.sign}: {one.words}." for one in legend(result, laws))
 
 
 def make(out: Path) -> None:

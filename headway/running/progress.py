@@ -81,12 +81,16 @@ def describe(news: News, duration: float) -> str:
 
 
 def line(at: float, totals: Mapping[str, Any], duration: float) -> str:
-    """The same of a run that someone else watches."""
+    """The same of a run that someone else watches; all that was offered, warm-up marked."""
     left = max(0.0, duration - at)
+    warm = totals.get("offered_in_warm_up") or 0
+    warming = at < (totals.get("warm_up_s") or 0.0)
     return (
         f"{min(at, 1e6):5.0f} s"
         f" · {f'{left:.0f} s left' if left else 'draining'}"
-        f" · offered {totals['offered']:,}"
+        f"{' · warm-up, not judged' if warming else ''}"
+        f" · offered {totals['offered'] + warm:,}"
+        f"{f' ({warm:,} in warm-up)' if warm and not warming else ''}"
         f" · in flight {totals['in_flight']:,}"
         f"{_waiting(totals)}"
         f" · attainment {_percent(totals['attainment'])}"

@@ -61,7 +61,20 @@ class BlockBook:
         if index != sample.index:
             sample = dataclasses.replace(sample, index=index)
         self._samples[slot.block, slot.arm].append(sample)
+        if doubted.doubted and not self._turns(sample, doubted.error):
+            doubted = Doubted(doubted.answers)
         self._doubted[slot.block, slot.arm] += doubted
+
+    def _turns(self, sample: Sample, error: float) -> bool:
+        """Whether a first token that came sooner by ``error`` would be judged otherwise."""
+        if sample.first_token_at is None:
+            return False
+        sooner = dataclasses.replace(sample, first_token_at=sample.first_token_at - error)
+        of = self._order
+        was, would_be = (
+            count_arm([one], of.load.slo, of.plan.criteria).counts for one in (sample, sooner)
+        )
+        return was != would_be
 
     def ran(self, slot: Slot, policy: str) -> None:
         """The slot's lane was seen to run that policy while the slot counted."""

@@ -26,7 +26,8 @@ class Lateness:
         self._lag = HistogramBuilder()
 
     def add(self, samples: Iterable[Sample], doubted: Doubted = NOTHING) -> None:
-        """Those of one block, and their first tokens that may be late for the client's cause."""
+        """Those of one block, and of their first tokens those that may be late for the client's
+        cause, by so much that they would be judged otherwise."""
         self.doubted += doubted
         for sample in samples:
             self.due += 1
@@ -49,10 +50,12 @@ class Lateness:
                 f"{ON_TIME * 1e3:g} ms of their time, where {100 * ON_TIME_SHARE:g} % must: the "
                 "client was too slow. Run it where less else runs, or at a lower rate."
             )
-
-        doubt = self.doubted.sentence("first token", "late")
-        if doubt is not None:
-            yield doubt
+        if self.doubted.matters:
+            yield (
+                f"{100 * self.doubted.share:.1f} % of the answers would be judged otherwise, had "
+                f"their first token come up to {1e3 * self.doubted.error:,.0f} ms sooner, and it "
+                "may have: the client stood still as it came. Run it where less else runs."
+            )
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON."""

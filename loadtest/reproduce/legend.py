@@ -1,4 +1,4 @@
-"""What the signs in a table mean, in words: of those that it has."""
+"""What the signs of a reproduction mean, in words: of those that it has."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SIGNS = (
         "spread: the standard deviation of the logarithm of what is drawn, so 0.1 is about 10 %",
         r"σ(?!²)",
     ),
-    Sign("e^σ²", "what log-normal sizes of spread σ multiply a mean wait by", "e^σ²"),
+    Sign("e^σ²", "what log-normal sizes of spread σ multiply a mean wait by", r"e\^σ²"),
     Sign("κ", "how much a request's size counts in its order; 0: not at all", "κ"),
     Sign("τ(n)", "seconds that a step of the engine takes with n sequences in it", r"τ\(n\)"),
     Sign("E[O]", "mean tokens of an answer", r"E\[O\]"),
@@ -53,9 +53,12 @@ SIGNS = (
 )
 
 
-def legend(result: Reproduction, *, repeats_cases: bool = True) -> list[Sign]:
-    """Those of SIGNS that its table has. ``repeats_cases``: it says ″ where a case goes on."""
-    told = set(_told(result))
+def legend(result: Reproduction, laws: str, *, repeats_cases: bool = True) -> list[Sign]:
+    """Those of SIGNS that stand in its table, in its sentences, or in what is said of its laws.
+
+    ``repeats_cases``: the table says ″ where a case goes on.
+    """
+    told = {*_told(result), *(one.sentence for one in result.findings), laws}
     if repeats_cases and len({row.case for row in result.rows}) < len(result.rows):
         told.add(AGAIN)
     return [one for one in SIGNS if any(re.search(one.found, text) for text in told)]

@@ -8,6 +8,7 @@ import { showDecisions, showLanes, showTenants } from "./gateway/tables.js";
 import { shortcut } from "./keys.js";
 import { Live } from "./live.js";
 import { day, utc } from "./numbers.js";
+import { explain } from "./run/decisions.js";
 import { showTiles } from "./run/tiles.js";
 import { showConnection, showVerdict } from "./run/verdict.js";
 import { Table } from "./store.js";
@@ -73,6 +74,7 @@ function redraw() {
   showLanes($("lanes"), latest.table);
   showTenants($("tenants"), latest.tenants);
   showDecisions($("decisions"), decisions);
+  explain(document.getElementById("inputs-said"), decisions, page.inputs ?? {});
 }
 
 /** @param {any} frame */

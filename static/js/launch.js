@@ -7,7 +7,7 @@ import { clock, num } from "./numbers.js";
 import { say } from "./words.js";
 
 /** @typedef {{low: number, high: number, count: number}} Bar */
-/** @typedef {{duration_s: number, busy: string, requests: number | null, prompt_tokens: number | null, output_tokens: number | null, exact: boolean, mean_prompt_tokens: number, mean_output_tokens: number, rate: [number, number][], concurrency: number | null, prompt_lengths: Bar[], output_lengths: Bar[]}} Preview */
+/** @typedef {{duration_s: number, busy: string, alone: string, requests: number | null, prompt_tokens: number | null, output_tokens: number | null, exact: boolean, mean_prompt_tokens: number, mean_output_tokens: number, rate: [number, number][], concurrency: number | null, prompt_lengths: Bar[], output_lengths: Bar[]}} Preview */
 
 const $ = (/** @type {string} */ id) => /** @type {HTMLElement} */ (document.getElementById(id));
 const form = /** @type {HTMLFormElement} */ ($("launch"));
@@ -39,8 +39,17 @@ function drawLengths(chart, bars, mean, exact) {
   chart.summarise(end ? say(exact ? "lengths" : "lengthsSampled", { mean: num(mean), longest: num(end.high) }) : "");
 }
 
+/** What a chosen policy asks of other fields, before they are filled in. @param {string} text */
+function hint(text) {
+  const field = form.querySelector('[name="policy_version"]')?.closest(".field");
+  const old = field?.querySelector("[data-hint]");
+  if (old) write(old, text);
+  else if (text) field?.append(h("span", { class: "help", "data-hint": true }, text));
+}
+
 /** @param {Preview} seen */
 function show(seen) {
+  hint(seen.alone ?? "");
   const total = (/** @type {number | null} */ value) => (value == null ? "–" : num(value));
   const facts = [
     [say("requests"), total(seen.requests)], [say("duration"), clock(seen.duration_s)],
@@ -106,9 +115,18 @@ function fit() {
   });
 }
 
+/** Each choice of a select is explained beside it, where a phone has room for a sentence. */
+function explain() {
+  form.querySelectorAll("select[data-says]").forEach((select) => {
+    const { value, dataset } = /** @type {HTMLSelectElement} */ (select);
+    write(select.closest(".field")?.querySelector(".help") ?? null, JSON.parse(dataset.says ?? "{}")[value] ?? "");
+  });
+}
+
 form.addEventListener("input", (event) => {
   /** @type {Element} */ (event.target).closest(".field")?.querySelector(".errs")?.remove();
   fit();
+  explain();
   clearTimeout(waiting);
   waiting = setTimeout(preview, WAIT_MS);
 });

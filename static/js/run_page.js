@@ -38,7 +38,7 @@ const figures = specs.filter(({ id }) => id !== "limit").map((spec) => {
   $("figures").append(element);
   return new Figure(element, spec, spec.source === "events" ? events : cohorts);
 });
-const trace = new Trace($("trace"), /** @type {Spec} */ (specs.find(({ id }) => id === "limit")), events);
+const trace = new Trace($("trace"), /** @type {Spec} */ (specs.find(({ id }) => id === "limit")), events, page.inputs ?? {});
 
 function view() {
   const measured = Math.max(seen.elapsed, events.end, cohorts.end);

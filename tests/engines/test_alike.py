@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from engines.alike import run_at
+from engines.alike import counted_at, run_at
 from engines.reading import Reading
 from tests.engines.sayings import DONE, ROLE, STOP, captured, counts, delta, event, usage
 
@@ -44,8 +44,31 @@ EVENTS = st.one_of(
         [part + b"\n\n" for name in CAPTURED for part in captured(name).split(b"\n\n")]
     ),
 )
+
+
+def counting(texts: list[str], start: int, steps: list[int], more: dict[str, Any]) -> bytes:
+    """As vLLM and SGLang say with each chunk how many tokens there are so far."""
+    said = accumulate(steps, initial=start)
+    return b"".join(
+        delta(
+            content=text,
+            usage={"prompt_tokens": 3, "total_tokens": 3 + n, "completion_tokens": n, **more},
+        )
+        for text, n in zip(texts, said, strict=False)
+    )
+
+
+COUNTING = st.builds(
+    counting,
+    st.lists(TEXTS, max_size=8),
+    st.integers(-1, 3),
+    st.lists(st.sampled_from([1, 1, 1, 0, 2, 7, -1, 10**9]), max_size=8),
+    st.sampled_from(
+        [{}, {"prompt_tokens_details": None}, {"reasoning_tokens": 0}, {"completion_tokens": 2}]
+    ),
+)
 # Streams repeat themselves: runs of one event are what is to be found.
-STREAMS = st.lists(st.tuples(EVENTS, st.integers(1, 6)), max_size=12).map(
+STREAMS = st.lists(st.tuples(EVENTS | COUNTING, st.integers(1, 6)), max_size=12).map(
     lambda parts: b"".join(one * times for one, times in parts)
 )
 
@@ -95,6 +118,9 @@ def together(pieces: list[bytes], sizes: list[int]) -> tuple[Reading, list[tuple
 @example(event({"content": "no token here"}) * 5, [i / 5 for i in range(5)], [1])
 @example(delta(content="", reasoning="b") * 4 + delta(content="a") * 4, [0.1, 0.4], [1])
 @example(ROLE + delta(content="a") * 5 + STOP + DONE, [0.1, 0.2, 0.9], [1])
+@example(counting(["a"] * 9, 1, [1] * 9, {}) + usage(3, 9) + DONE, [i / 9 for i in range(9)], [1])
+@example(counting(["a"] * 9, 1, [2, 1, 0, 3] * 2, {}), [i / 20 for i in range(20)], [4])
+@example(delta(content="b") + counting(["a"] * 9, 1, [2] * 9, {}), [i / 9 for i in range(9)], [1])
 def test_bodies_say_what_each_body_says(
     stream: bytes, places: list[float], sizes: list[int]
 ) -> None:
@@ -120,6 +146,17 @@ def test_a_run_is_found_where_engines_send_one_and_ends_where_it_ends() -> None:
     assert b"data: " + found.data + b"\n\n" == delta(content="a")
     assert run_at(delta(content="a") + delta(content="") * 3, 0) is None
     assert run_at(delta(content="a") + delta(content="a", finish="stop"), 0) is None
+
+
+def test_a_run_that_counts_its_tokens_is_found_but_for_its_last_event() -> None:
+    steps = [2, 1, 4, 1]
+    found = counted_at(ROLE + counting(["a", " b", '"', "\n", "c"], 1, steps, {}), len(ROLE))
+    assert found is not None
+    run, said = found
+    assert run.end == len(ROLE + counting(["a", " b", '"', "\n"], 1, steps, {}))
+    assert said == [1, 3, 4, 8]
+    nested = event({"choices": [{"text": "a"}], "x": {"usage": 1}, "usage": {"x": {"n": 2}}})
+    assert counted_at(nested * 4, 0) is None
 
 
 def test_no_place_is_tried_for_long_in_an_event_made_to_keep_us_busy() -> None:

@@ -76,7 +76,11 @@ def test_two_runs_stand_side_by_side_with_what_cannot_be_concluded(tmp_path: Pat
         ({"workload": {"kind": "fixed"}}, None, "workload"),
         ({"duration_s": 50}, None, "duration_s"),
         ({}, {"status": "cancelled"}, "was not finished"),
-        ({}, {"verdict": "invalid", "judgement": {"because": "late"}}, "can't be compared. late"),
+        (
+            {},
+            {"verdict": "invalid", "judgement": {"because": "late"}},
+            "can't be compared; choose a valid run. late",
+        ),
     ],
 )
 def test_unequal_stimulus_is_refused_by_name(

@@ -44,50 +44,75 @@ class FakeEngine:
     sent: list[float] = field(default_factory=list)
     open: int = 0
     most_open: int = 0
+    ready: bool = True
+    """Whether a connection is there for a call that is made ahead."""
 
     async def complete(
-        self,
-        request: CompletionRequest,
-        timeouts: Timeouts,
-        *,
-        on_sent: Callable[[float], None] | None = None,
-        on_tokens: Callable[[Sequence[float], Sequence[int]], None] | None = None,
-        on_answer: Callable[[float], None] | None = None,
+        self, request: CompletionRequest, timeouts: Timeouts, **heard: Any
     ) -> Answer:
-        now = asyncio.get_running_loop().time
-        first, each, outcome = self.serve(len(self.requests))
-        self.requests.append(request)
-        assert on_sent is not None
-        assert on_tokens is not None
-        assert on_answer is not None
-        self.open += 1
-        self.most_open = max(self.most_open, self.open)
+        return await self.call(request, timeouts, **heard).answer()
+
+    def call(self, request: CompletionRequest, timeouts: Timeouts, **heard: Any) -> FakeCall:
+        return FakeCall(self, request, **heard)
+
+
+@dataclass
+class FakeCall:
+    """One call, made ahead or at once."""
+
+    engine: FakeEngine
+    request: CompletionRequest
+    on_sent: Callable[[float], None]
+    on_tokens: Callable[[Sequence[float], Sequence[int]], None]
+    on_answer: Callable[[float], None]
+    sent_at: float | None = None
+
+    def begin(self) -> bool:
+        if self.engine.ready:
+            self._send()
+        return self.engine.ready
+
+    def abandon(self) -> None:
+        self.engine.open -= 1
+
+    def _send(self) -> None:
+        engine = self.engine
+        self.served = engine.serve(len(engine.requests))
+        engine.requests.append(self.request)
+        engine.open += 1
+        engine.most_open = max(engine.most_open, engine.open)
+        self.sent_at = asyncio.get_running_loop().time()
+        engine.sent.append(self.sent_at)
+        self.on_sent(self.sent_at)
+
+    async def answer(self) -> Answer:
+        if self.sent_at is None:
+            self._send()
+        now, request = asyncio.get_running_loop().time, self.request
+        first, each, outcome = self.served
         try:
-            sent_at = now()
-            self.sent.append(sent_at)
-            on_sent(sent_at)
             await asyncio.sleep(first)
             if not outcome.success:
                 return Answer(
                     outcome=outcome,
                     done_at=now(),
-                    sent_at=sent_at,
-                    retry_after=self.retry_after,
+                    sent_at=self.sent_at,
+                    retry_after=self.engine.retry_after,
                     error="refused",
                 )
             first_at = now()
-            on_tokens((first_at,), (1,))
-            on_answer(first_at)
+            self.on_tokens((first_at,), (1,))
+            self.on_answer(first_at)
             for _ in range(request.max_tokens - 1):
                 await asyncio.sleep(each)
-                on_tokens((now(),), (1,))
+                self.on_tokens((now(),), (1,))
         finally:
-            self.open -= 1
+            self.engine.open -= 1
         n = request.max_tokens
         return Answer(
             outcome=outcome,
             done_at=now(),
-            sent_at=sent_at,
+            sent_at=self.sent_at,
             first_token_at=first_at,
             first_answer_at=first_at,
             last_token_at=now(),
@@ -140,9 +165,14 @@ def run(
     signals: Callable[[], Signals | None] = lambda: None,
     slo: Slo | None = None,
     tenants: dict[str, Tenant] | None = None,
+    ahead: bool = False,
+    meddle: tuple[float, Callable[[Driver], None]] | None = None,
     **arrivals: Any,
 ) -> Ran:
-    """Drive ``engine`` in virtual time. ``stall`` blocks the client's own loop: (at, seconds)."""
+    """Drive ``engine`` in virtual time. ``stall`` blocks the client's own loop: (at, seconds).
+
+    ``ahead``: calls are made before they are due. ``meddle``: what is done to the driver, and when.
+    """
 
     async def main() -> Ran:
         loop = asyncio.get_running_loop()
@@ -166,10 +196,15 @@ def run(
             around = Surroundings(clock, Known(tenants or {}, slo), decisions.append, signals)
             held = Enforcing(Policy.parse(policy), around)
             door, retrier, limiter = held.door, held.retrier, held.limiter
-        means = Means(engine, door, fold, samples.append, clock, TIMEOUTS, behaviour, retrier)
+        means = Means(
+            engine, door, fold, samples.append, clock, TIMEOUTS, behaviour, retrier,
+            ahead=engine.call if ahead else None,
+        )  # fmt: skip
         driver = Driver(schedule, means, drain=drain)
         if cancel_at is not None:
             loop.call_at(cancel_at, driver.cancel)
+        if meddle is not None:
+            loop.call_at(meddle[0], meddle[1], driver)
         if stall is not None:
             loop.call_at(stall[0], lambda: jump(loop, stall[1]))
         await driver.run()

@@ -228,14 +228,19 @@ def test_the_event_side_counts_what_was_sent_and_received() -> None:
     stall=st.none() | st.tuples(st.floats(0, 9), st.floats(0, 4)),
     drain=st.floats(0, 5),
     closed=st.booleans(),
+    ahead=st.booleans(),
+    ready=st.booleans(),
 )
 def test_whatever_happens_every_offered_request_has_one_outcome(
+    *,
     outcomes: list[tuple[float, float, str]],
     limit: int | None,
     cancel_at: float | None,
     stall: tuple[float, float] | None,
     drain: float,
     closed: bool,
+    ahead: bool,
+    ready: bool,
 ) -> None:
     def serve(nth: int) -> tuple[float, float, Outcome]:
         first, each, outcome = outcomes[nth % len(outcomes)]
@@ -244,8 +249,9 @@ def test_whatever_happens_every_offered_request_has_one_outcome(
     process = (
         {"process": "closed", "concurrency": 4} if closed else {"process": "poisson", "rate": 7.0}
     )
+    engine = FakeEngine(serve, ready=ready)
     ran = run(
-        FakeEngine(serve), limit=limit, cancel_at=cancel_at, stall=stall, drain=drain, **process
+        engine, limit=limit, cancel_at=cancel_at, stall=stall, drain=drain, ahead=ahead, **process
     )
     reconcile(ran)
     late = max(stall[1] if stall else 0.0, 0.0)

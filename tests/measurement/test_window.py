@@ -137,8 +137,10 @@ def test_finish_gives_the_window_that_is_not_over() -> None:
 
 
 def test_an_outcome_without_its_offer_is_refused() -> None:
+    fold = WindowFold()
+    fold.resolved(answered())
     with pytest.raises(ValueError, match="never offered"):
-        WindowFold().resolved(answered())
+        fold.changed(1.0)
 
 
 def test_what_comes_after_a_settled_window_was_let_go_is_counted_apart() -> None:

@@ -14,6 +14,8 @@ from loadtest.scenario import Scenario
 from schedulers.document import Policy
 from schedulers.enforcement import Host, explain
 
+AROUND_S = 5.0
+"""An engine process begins and ends around each load test, and its last answers end."""
 ARMS = ("reference", "corrected", "best fixed")
 Numbers = Mapping[str, Mapping[str, Series]]
 """By arm, then by measure."""
@@ -77,6 +79,11 @@ class Experiment:
         parsed = Scenario.parse({**document, "policy": self.policy(arm).to_document()})
         assert parsed.policy is not None  # noqa: S101 - it was just given
         return parsed
+
+    def seconds(self, seeds: int, *, reduced: bool) -> float:
+        """How long so many seeds take, about: each arm's load test, and a process before it."""
+        test = 1.0 if reduced else float(self.load["duration_s"])
+        return seeds * len(self.arms) * (test + AROUND_S)
 
     def check(self, system: str) -> None:
         """DocumentError with each reason why a load test can't play this one."""

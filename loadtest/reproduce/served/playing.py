@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import math
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from engines.egress import EgressRules
 from loadtest.ab.engines import engine_process
@@ -38,30 +40,56 @@ class _Unwatched:
 async def play(experiment: Experiment, plan: Plan) -> Reproduction:
     """All of it. Arms take turns within a seed, so that a slow minute meets all of them."""
     arms = [arm for arm in ARMS if arm in experiment.arms]
-    found: dict[str, list[dict[str, float]]] = {arm: [] for arm in arms}
+    found: dict[str, list[_Run]] = {arm: [] for arm in arms}
     for seed in plan.seeds:
         for place, arm in enumerate(arms):
             plan.part(place / len(arms))
             found[arm].append(await _one(experiment, arm, seed, reduced=plan.reduced))
         plan.ended()
     seen = {
-        arm: {key: Series(tuple(row[key] for row in rows)) for key in rows[0]}
-        for arm, rows in found.items()
+        arm: {key: Series(tuple(run.numbers[key] for run in runs)) for key in runs[0].numbers}
+        for arm, runs in found.items()
     }
     claims = () if plan.reduced else experiment.claims
-    findings = [*(claim.found(seen) for claim in claims), _sound(seen)]
-    return Reproduction(tuple(_rows(experiment, seen)), tuple(findings))
+    findings = [*(claim.found(seen) for claim in claims), _sound(found)]
+    rows = [*_rows(experiment, seen), *_validity(found, plan.seeds)]
+    return Reproduction(tuple(rows), tuple(findings))
 
 
-def _sound(seen: Numbers) -> Finding:
+def _sound(found: Mapping[str, Sequence[_Run]]) -> Finding:
     """A machine that is too busy to send and to serve in time measures itself."""
-    runs = [value for arm in seen.values() for value in arm["invalid"].values]
-    valid = runs.count(0.0)
+    runs = [run for arm in found.values() for run in arm]
+    valid = sum(not run.invalid for run in runs)
     said = f"{valid} of {len(runs)} runs were in time with their own schedule, and so are valid."
     return Finding(said, valid == len(runs))
 
 
-async def _one(experiment: Experiment, arm: str, seed: int, *, reduced: bool) -> dict[str, float]:
+def _validity(found: Mapping[str, Sequence[_Run]], seeds: Sequence[int]) -> Iterator[Row]:
+    """How many runs of each arm may be read, and of the others why not, by seed."""
+
+    def cells(told: Mapping[str, str]) -> dict[str, Any]:
+        return {arm.replace(" ", "_"): cell(told.get(arm)) for arm in ARMS}
+
+    counted = {
+        arm: f"{sum(not run.invalid for run in runs)} of {len(runs)}" for arm, runs in found.items()
+    }
+    yield Row(case="over HTTP", measure="valid runs", **cells(counted))
+    for place, seed in enumerate(seeds):
+        runs = {arm: runs[place] for arm, runs in found.items()}
+        if any(run.invalid for run in runs.values()):
+            told = {arm: run.invalid or "valid" for arm, run in runs.items()}
+            yield Row(case="invalid, and why", measure=f"seed {seed}", **cells(told))
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One load test; ``invalid``: why its numbers say nothing, or empty."""
+
+    numbers: Mapping[str, float]
+    invalid: str
+
+
+async def _one(experiment: Experiment, arm: str, seed: int, *, reduced: bool) -> _Run:
     """A fresh engine, so that no arm finds what another left in its cache or its queue."""
     options = experiment.engine
     async with engine_process(experiment.profile, seed=seed, options=options) as engine:
@@ -69,7 +97,14 @@ async def _one(experiment: Experiment, arm: str, seed: int, *, reduced: bool) ->
         with tempfile.TemporaryDirectory(prefix="headway-served-") as out:
             order = Order(scenario, Path(out), EgressRules.loopback())
             conclusion = await execute(order, _Unwatched(), asyncio.Event())
-    return numbers(conclusion)
+    validity = conclusion.validity
+    reasons = () if validity.valid else (*map(brief, validity.reasons),)
+    return _Run(numbers(conclusion), "; ".join(reasons))
+
+
+def brief(reason: str) -> str:
+    """What was seen, without the bound and the remedy: a cell of a table has little room."""
+    return reason.partition(", where ")[0].partition(". ")[0].rstrip(".")
 
 
 def numbers(conclusion: Conclusion) -> dict[str, float]:
@@ -77,7 +112,6 @@ def numbers(conclusion: Conclusion) -> dict[str, float]:
     part = conclusion.summary.steady
     seconds = max(part.seconds, 1e-9)
     found = {
-        "invalid": 0.0 if conclusion.validity.valid else 1.0,
         "answered": part.served_within / seconds,
         "in time": 100.0 * (part.attainment or 0.0),
         "refused": 100.0 * (part.rejection_rate or 0.0),

@@ -41,7 +41,7 @@ class BatchingSystem:
     name: ClassVar[str] = "batching"
     summary: ClassVar[str] = (
         "a day of 24 hours from 2 to 140 chats a second, each hour played as a minute unless "
-        "`--scale` says otherwise, on a 70B model on 8 × A100, as engines were in 2024 "
+        "its scale says otherwise, on a 70B model on 8 × A100, as engines were in 2024 "
         "(`llama3-70b-a100-tp8`) and in 2023 (`llama2-70b-a100-tp8-eager`); then what the "
         "micro-wait gains by rate, graphs of two spacings, and prompts whole and in chunks"
     )

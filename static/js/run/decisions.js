@@ -64,6 +64,22 @@ export function inputs(decision) {
 }
 
 /**
+ * What the inputs that are listed mean, for whoever has not read the law.
+ * @param {HTMLElement | null} box a details with a dl
+ * @param {Decision[]} list
+ * @param {Record<string, string>} meanings
+ */
+export function explain(box, list, meanings) {
+  const names = [...new Set(list.flatMap((decision) => Object.keys(decision.inputs ?? {})))].filter((name) => meanings[name]).sort();
+  const said = box?.querySelector("dl");
+  if (!box || !said) return;
+  box.hidden = !names.length;
+  if (said.dataset.names === names.join()) return;
+  said.dataset.names = names.join();
+  said.replaceChildren(...names.flatMap((name) => [h("dt", { class: "mono" }, name), h("dd", {}, meanings[name])]));
+}
+
+/**
  * The newest first; a row is drawn once.
  * @param {HTMLElement} body a tbody
  * @param {Decision[]} list

@@ -5,7 +5,7 @@ import { write } from "../dom.js";
 import { Figure } from "../figure.js";
 import { num } from "../numbers.js";
 import { say } from "../words.js";
-import { Decisions, kind, listDecisions, select } from "./decisions.js";
+import { Decisions, explain, kind, listDecisions, select } from "./decisions.js";
 import { drawLane, walkLane } from "./lane.js";
 
 /** @typedef {import("./decisions.js").Decision} Decision */
@@ -18,8 +18,10 @@ export class Trace {
    * @param {HTMLElement} root
    * @param {import("../figure.js").Spec} spec of the limit
    * @param {import("../store.js").Table} events
+   * @param {Record<string, string>} meanings of inputs
    */
-  constructor(root, spec, events) {
+  constructor(root, spec, events, meanings) {
+    this.meanings = meanings;
     this.events = events;
     this.decisions = new Decisions();
     this.shadow = new Decisions();
@@ -70,6 +72,7 @@ export class Trace {
     const shadowed = this.shadowed ? this.shadow.list : [];
     const all = [...this.decisions.list, ...this.decisions.others, ...shadowed].sort((a, b) => a.at - b.at);
     listDecisions(this.body, all, this.choose, said);
+    explain(document.getElementById("inputs-said"), all, this.meanings);
     this.drawInputs(view.range);
   }
 

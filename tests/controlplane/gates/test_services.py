@@ -85,7 +85,7 @@ def test_a_caller_may_name_another_policy_where_the_gate_allows_it(
 
 def test_what_the_catalogue_lost_since_is_told_as_the_gates_fault(actor: Actor, gate: Gate) -> None:
     Endpoint.objects.update(slug="moved")
-    with pytest.raises(DocumentError, match=r"the gate's own endpoint: .*change the gate"):
+    with pytest.raises(DocumentError, match=r"the gate's own Endpoint .*change the gate"):
         services.start(actor=actor, gate=gate)
     assert not Run.objects.exists()
 

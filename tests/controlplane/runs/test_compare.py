@@ -100,7 +100,8 @@ def test_unequal_stimulus_is_refused_with_what_differs(
     other = finish(actor, launch, tmp_path, rate=5.0, seconds=20)
     answer = page.get(URL, {"a": pair[0].pk, "b": other.pk})
     assert answer.status_code == 422
-    assert answer.context["problems"][0].startswith("arrivals: differs from A")
+    remedy = "the stimulus is not equal; run it again with A's, or choose another run"
+    assert answer.context["problems"] == [f"Arrivals, rate (5): differs from A's 8: {remedy}"]
     assert "found" not in answer.context
 
 
@@ -109,7 +110,10 @@ def test_a_run_that_has_not_ended_is_refused(page: Client, pair: tuple[Run, Run]
     answer = page.get(URL, {"a": pair[0].pk, "b": pair[1].pk})
     assert answer.status_code == 422
     assert answer.context["problems"] == [
-        "B: was not finished, so it was not asked all that its scenario says"
+        (
+            "B (running): was not finished, so it was not asked all that its scenario says; "
+            "choose one that was"
+        )
     ]
 
 

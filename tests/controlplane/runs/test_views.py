@@ -274,8 +274,15 @@ def test_a_learning_law_and_several_workers_are_refused_at_the_field(
         "spec": {"concurrency": {"law": "aimd"}},
     }
     version = lines.save_policy(actor=actor, document=learning).version
-    answer = page.post("/runs/new/", form(launch, policy_version=version.pk, workers="2"))
-    assert "has to see every answer" in answer.context["form"].errors["workers"][0]
+    chosen = form(launch, policy_version=version.pk)
+    why = "the concurrency law aimd, which has to see every answer"
+    alone = page.post("/runs/preview/", chosen).json()["alone"]
+    assert alone.startswith(f"Takes one worker on one machine, because of {why}.")
+    assert page.post("/runs/preview/", form(launch)).json()["alone"] == ""
+    answer = page.post("/runs/new/", chosen | {"workers": "2"})
+    (told,) = answer.context["form"].errors["workers"]
+    remedy = "set it to 1, or choose a policy with a fixed limit, which is shared, or none"
+    assert told == f"Must be 1 with {why}; {remedy}"
     assert page.post("/runs/new/", form(launch, workers="2")).status_code == 302
     assert Run.objects.get().workers == 2
 
@@ -319,6 +326,14 @@ def test_a_viewer_sees_runs_and_starts_none(viewer: Client, run: Run) -> None:
     assert viewer.post(f"/runs/{run.pk}/cancel/").status_code == 403
     run.refresh_from_db()
     assert run.status == Status.QUEUED
+
+
+def test_the_arrivals_are_explained_beside_their_field(page: Client) -> None:
+    opened = page.get("/runs/new/").context["form"]
+    assert ("poisson", "Poisson") in opened.fields["process"].choices
+    assert opened["process"].help_text == processes.get("poisson").summary
+    chosen = page.get("/runs/new/?process=closed").context["form"]
+    assert chosen["process"].help_text == processes.get("closed").summary
 
 
 def test_the_preview_is_what_would_be_sent(page: Client, launch: Launch) -> None:

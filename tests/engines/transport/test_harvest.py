@@ -112,6 +112,19 @@ def test_much_is_read_together_and_little_apart() -> None:
         assert it.say() == "apart"
 
 
+def test_other_work_gets_its_turn_between_two_sockets() -> None:
+    other = Watched()
+    with scene() as it, other.ours, other.theirs:
+        it.harvest.add(other.ours.fileno(), other)
+        read: list[int] = []
+        it.harvest.between = lambda: read.append(len(it.stream.calls) + len(other.calls))
+        it.stream.theirs.send(b"x")
+        other.theirs.send(b"x")
+        it.turns.turn(ready=True)
+        it.harvest.remove(other.ours.fileno())
+    assert read == [1, 2]
+
+
 def test_wakings_far_between_stay_apart() -> None:
     with scene() as it:
         for _ in range(12):

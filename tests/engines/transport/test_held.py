@@ -16,13 +16,15 @@ from engines.request import CompletionRequest, Timeouts
 from engines.target import Target
 from engines.transport.base import Ending, Exchange
 from engines.transport.connection import Connection
-from engines.transport.held import MOST_HELD, may_wait
+from engines.transport.held import BACK, FRONT, MOST_HELD, is_like, may_wait
 from measurement.outcome import Outcome
 from tests.engines.raw_server import chunk, head
 from tests.engines.sayings import DONE, HELLO, ROLE, STOP, captured, counts, delta, event, usage
 
 STREAM = head(Content_Type="text/event-stream", Transfer_Encoding="chunked")
 ERROR = event({"error": {"message": "CUDA out of memory"}})
+LATE_ERROR = delta(content="a").replace(b', "choices"', b', "error": {"code": 502}, "choices"')
+"""One that begins and ends as a token does."""
 WRONG = b"5\r\n" + delta(content="a") + b"\r\n"
 """A chunk whose length is not what it says, though it ends as tokens do."""
 BROKEN = b'data: {"choices": nonsense}\n\n'
@@ -31,7 +33,7 @@ EVENTS = st.sampled_from(
         *(delta(content=text) for text in (" a", " bc", " error", "[DONE]", "0\r\n\r\n", "é")),
         *(delta(content="x", usage=counts(3, n)) for n in (1, 2, 3)),
         *(part + b"\n\n" for part in captured("llamacpp-chat.sse").split(b"\n\n")[:-1]),
-        ROLE, STOP, DONE, usage(3, 9), ERROR, BROKEN, b": ping\n\n",
+        ROLE, STOP, DONE, usage(3, 9), ERROR, LATE_ERROR, BROKEN, b": ping\n\n",
         b'data: {"choices":[{"delta":{"content":"a"}}]}\r\n\r\n',
     )
 )  # fmt: skip
@@ -146,3 +148,36 @@ async def test_tokens_wait_until_there_are_many_and_the_end_never_waits() -> Non
 def test_what_may_be_an_end_does_not_wait(data: bytes) -> None:
     assert not may_wait(data)
     assert may_wait(chunk(delta(content="a")))
+
+
+LONG = {"model": "m" * 90, "logprobs": None, "system_fingerprint": "f" * 30}
+
+
+def long(text: str, finish: str | None = None, **more: object) -> bytes:
+    """A chunk as long as engines send them: a token alone makes no other front or back."""
+    choice = {"index": 0, "delta": {"content": text}, "finish_reason": finish}
+    return chunk(event({"id": "chatcmpl-1", **LONG, "choices": [choice], **more}))
+
+
+@pytest.mark.parametrize(
+    ("data", "alike"),
+    [
+        (long(" b"), True),
+        (long(" longer than the one before"), True),
+        (long("a", finish="error"), False),
+        (long("a", error="no"), False),
+        (long("a") + long("a"), False),
+        (chunk(ERROR) + long("a"), False),
+        (chunk(event({"error": LONG})), False),
+        (long("a") + b"0\r\n\r\n", False),
+        (long("a")[:-1], False),
+        (b"", False),
+    ],
+)
+def test_a_read_like_the_last_is_one_event_that_begins_and_ends_as_it_did(
+    data: bytes, alike: bool
+) -> None:
+    last = long("a")
+    assert may_wait(last)
+    assert is_like(data, last[FRONT], last[BACK]) is alike
+    assert not is_like(data, b"", b"")

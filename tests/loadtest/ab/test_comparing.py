@@ -68,9 +68,8 @@ def test_the_stored_verdict_is_made_again_byte_for_byte_and_the_run_block_by_blo
     assert canonical(again.stored) == canonical(first.stored)
 
 
-def test_blocks_whose_first_tokens_came_while_the_client_stood_still_are_no_evidence(
-    tmp_path: Path,
-) -> None:
+@asynccontextmanager
+async def _standing_still(asked: Order) -> AsyncIterator[Ground]:
     """0.4 s of every 4 s; in virtual time, where nothing is late by it."""
 
     def stalls(since: float, until: float) -> list[Stall]:
@@ -78,16 +77,24 @@ def test_blocks_whose_first_tokens_came_while_the_client_stood_still_are_no_evid
         all_of = [(at, at + 0.4) for at in range(4 * first, int(until) + 4, 4)]
         return [(start, end) for start, end in all_of if start <= until and end >= since]
 
-    @asynccontextmanager
-    async def standing_still(asked: Order) -> AsyncIterator[Ground]:
-        async with model_ground(asked) as ground:
-            yield dataclasses.replace(ground, stalls=stalls)
+    async with model_ground(asked) as ground:
+        yield dataclasses.replace(ground, stalls=stalls)
 
-    result, _ = carried_out(order(), tmp_path, grounds=standing_still)
+
+def test_blocks_whose_judgements_hang_on_where_the_client_stood_still_are_no_evidence(
+    tmp_path: Path,
+) -> None:
+    result, _ = carried_out(order(candidate=WORSE), tmp_path, grounds=_standing_still)
     assert (result.verdict.outcome, result.exit_code) == ("invalid", 13)
-    assert "first token of" in result.verdict.because
+    assert "would be judged otherwise, had their first token come up to" in result.verdict.because
     assert "the client stood still as it came" in result.verdict.because
-    assert result.lateness[Arm.BASELINE]["doubted_first_tokens"] > 0
+    assert result.lateness[Arm.CANDIDATE]["doubted_first_tokens"] > 0
+
+
+def test_first_tokens_that_were_in_time_all_the_same_are_in_no_doubt(tmp_path: Path) -> None:
+    result, _ = carried_out(order(), tmp_path, grounds=_standing_still)
+    assert result.lateness[Arm.BASELINE]["doubted_first_tokens"] == 0
+    assert result.verdict.outcome == "inconclusive"  # too few bad ones, and no fault
 
 
 def test_one_arm_that_was_asked_something_else_is_no_evidence(

@@ -7,6 +7,7 @@ import math
 
 import pytest
 
+from loadtest.reproduce.legend import legend
 from loadtest.reproduce.rendering import as_json, number, text
 from loadtest.reproduce.series import Series, below, best
 from loadtest.reproduce.table import Cell, Finding, Reproduction, Row
@@ -74,6 +75,16 @@ def test_a_reproduction_reads_as_a_table_and_says_which_sentence_it_does_not_sup
     ]  # fmt: skip
     assert lines[3].startswith("| ″ ")
     assert lines[-2:] == ["- It waits.", "- NOT SUPPORTED BY THIS RUN: It flies."]
+
+
+def test_a_table_comes_with_what_its_signs_mean() -> None:
+    rows = (
+        Row(case="one", measure="TTFT", optimum=Cell(1.433, "e^σ²"), claimed=Cell(1.0)),
+        Row(case="one", measure="… after it", optimum=Cell(Series((math.inf, math.inf)))),
+    )
+    signs = [one.sign for one in legend(Reproduction(rows, ()), "`slack_density` with κ 0")]
+    assert signs == ["–", "″", "…", "( )", "never", "e^σ²", "κ", "TTFT"]
+    assert "σ" in [one.sign for one in legend(Reproduction(rows[:1], ()), "work of spread σ 0.1")]
 
 
 def test_json_has_every_value_of_every_seed_and_no_infinity() -> None:

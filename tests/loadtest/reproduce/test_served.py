@@ -12,6 +12,7 @@ from documents.problem import DocumentError
 from loadtest.reproduce import asked, worker
 from loadtest.reproduce.plan import Plan
 from loadtest.reproduce.series import Series
+from loadtest.reproduce.served import playing
 from loadtest.reproduce.served.experiment import Claim, Experiment
 from loadtest.reproduce.served.playing import play
 from loadtest.reproduce.systems.base import systems
@@ -69,6 +70,41 @@ def test_one_arm_is_played_against_an_engine_of_its_own_over_http() -> None:
     assert answers.value.mean > 1.0
     assert (result.rows[0].reference, result.rows[0].corrected) == (None, None)
     assert "of 1 runs" in result.findings[-1].sentence
+    counted = next(row for row in result.rows if row.measure == "valid runs")
+    valid = result.findings[-1].holds
+    assert counted.best_fixed == Cell("1 of 1" if valid else "0 of 1")
+    why = [row.best_fixed for row in result.rows if row.case == "invalid, and why"]
+    assert len(why) == (not valid)
+
+
+def test_an_invalid_run_is_marked_in_the_table_by_its_reasons(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    late = (
+        "Only 92.50 % of 800 requests reached the policy within 10 ms of their time, where 99 % "
+        "must: the client was too slow. Run it where less else runs, or at a lower rate."
+    )
+
+    async def one(_: Experiment, arm: str, seed: int, *, reduced: bool) -> playing._Run:
+        assert not reduced
+        wrong = (arm, seed) == ("corrected", 2)
+        return playing._Run({"answered": 1.0}, playing.brief(late) if wrong else "")
+
+    monkeypatch.setattr(playing, "_one", one)
+    experiment = dataclasses.replace(systems.get("congestion").served, claims=())
+    result = asyncio.run(play(experiment, Plan((1, 2))))
+    counted, why = result.rows[-2:]
+    assert counted.measure == "valid runs"
+    assert [cell.value if cell else None for cell in counted.cells[1:4]] == [
+        "2 of 2", "1 of 2", "2 of 2",
+    ]  # fmt: skip
+    assert (why.case, why.measure) == ("invalid, and why", "seed 2")
+    assert why.corrected == Cell(
+        "Only 92.50 % of 800 requests reached the policy within 10 ms of their time"
+    )
+    assert why.reference == Cell("valid")
+    assert not result.findings[-1].holds
+    assert "5 of 6 runs" in result.findings[-1].sentence
 
 
 def test_a_stored_play_over_http_tells_how_far_it_is_and_ends_with_its_document(
