@@ -21,12 +21,14 @@ def enqueue(task: str, *args: int | str) -> None:
     transaction.on_commit(send, robust=True)
 
 
-def hand(task: str, *args: int | str, node: str, within: float) -> None:
-    """Send the task to one worker, now; within so many seconds it takes it, or not at all.
+def hand(task: str, *args: int | str, node: str) -> None:
+    """Send the task to one worker, now. It has to find out by itself whether it comes too late.
 
-    OperationalError of kombu where the broker does not take it.
+    An expiry is not for that: it is a moment of the sender's wall clock, and a worker whose own is
+    ahead would throw the task away without a word. OperationalError of kombu where the broker does
+    not take it.
     """
-    app.send_task(task, args=args, queue=worker_direct(node), expires=within)
+    app.send_task(task, args=args, queue=worker_direct(node))
 
 
 def answering(within: float) -> list[str]:

@@ -16,7 +16,7 @@ from controlplane.runs import child
 from controlplane.runs.ledger import Ledger, Superseded
 from controlplane.runs.machines import lease
 from controlplane.runs.machines.choosing import TooFewMachines, chosen
-from controlplane.runs.machines.wire import FIRST_LEASE_S, Keys
+from controlplane.runs.machines.wire import Keys
 from controlplane.runs.models import Run, Status
 from controlplane.runs.storage import directory
 from controlplane.runs.supervisor import Deadlines, Supervisor
@@ -85,7 +85,7 @@ def _spawn_lead(run: Run, node: str) -> child.Child:
     lease.take(lease.connected(settings.REDIS_URL), Keys(token))
     for number, one in enumerate(nodes):
         args = (str(run.pk), token, number, len(nodes))
-        queue.hand("runs.carry_slice", *args, node=one, within=FIRST_LEASE_S)
+        queue.hand("runs.carry_slice", *args, node=one)  # its claim needs our lease
     call = child.command(scenario, out_dir, allow=egress.rules().allow, module=LEAD)
     call += ["--token", token, *(word for one in nodes for word in ("--node", one))]
     return child.Child(
