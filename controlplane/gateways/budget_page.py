@@ -141,7 +141,7 @@ def _seen(alert: Mapping[str, Any], which: str) -> str:
     seen, whole = _seen_s(alert, which), alert[f"{which}_s"]
     if seen >= WHOLE * whole:
         return ""
-    return _("%(seen)s of %(whole)s") % {"seen": span(seen), "whole": span(whole)}
+    return _("%(seen)s of %(whole)s") % {"seen": span(seen, 2), "whole": span(whole)}
 
 
 def _seen_s(alert: Mapping[str, Any], which: str) -> float:
@@ -281,11 +281,11 @@ def sentence(found: Sequence[Row]) -> str:
     }
 
 
-def span(seconds: float) -> str:
+def span(seconds: float, digits: int = 3) -> str:
     """``300`` is ``5 min``, ``90,000`` is ``1.04 d``."""
     for size, unit in UNITS:
         if seconds >= size:
-            return f"{seconds / size:.3g} {unit}"
+            return f"{seconds / size:.{digits}g} {unit}"
     return "0 s"
 
 

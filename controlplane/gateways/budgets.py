@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from controlplane.audit import services as audit
@@ -107,9 +107,7 @@ def _spent(budget: dict[str, Any]) -> bool:
 def _judged(
     one: Held, found: Sequence[Stretch], waiting: Waiting, at: float, period: float
 ) -> dict[str, Any]:
-    late = one.late(waiting)
-    beside = [Counts(at - STEP, STEP, late, late, 0.0)] if late else []
-    course = Course([*one.counts(found), *beside])
+    course = Course([*one.counts(found), *_late(one, waiting, at)])
     alerts = course.alerts(now=at, target=one.target, period=period)
     named, saying = standing(alerts)
     unmeasured = 0
@@ -123,8 +121,14 @@ def _judged(
         "alerts": [alert.to_json() for alert in alerts],
         "budget": course.budget(now=at, target=one.target, period=period).to_json(),
         "unmeasured": unmeasured,
-        "waiting": late,
+        "waiting": one.late(waiting),
     }
+
+
+def _late(one: Held, waiting: Waiting, at: float) -> list[Counts]:
+    """Those that wait past their objective, as the newest of its requests."""
+    late = one.late(waiting)
+    return [Counts(at - STEP, STEP, late, late, 0.0)] if late else []
 
 
 def _store(
@@ -179,7 +183,10 @@ def course(gateway: Gateway, slo: Slo, sha256: str, now: float) -> dict[str, Any
     first = max(now - period, min(one.start for one in found))
     step = _step(now - first)
     drawn = [one for one in held(slo) if one.scope != Scope.TENANT]
-    courses = [(one.target, Course(list(one.counts(found)))) for one in drawn]
+    waiting = Waiting.of(processes(gateway), datetime.fromtimestamp(now, UTC))
+    courses = [
+        (one.target, Course([*one.counts(found), *_late(one, waiting, now)])) for one in drawn
+    ]
     edge = int(now // step) * step
     times = [*range(int(first // step) * step + step, edge + step, step)]
     if not times or int(now) > times[-1]:

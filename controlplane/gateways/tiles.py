@@ -38,7 +38,7 @@ def tiles(
 
 
 def _doubted(made: dict[str, Any], doubt: Doubt) -> dict[str, Any]:
-    if made["status"] == "bad" or made["id"] == IN_FLIGHT.id:
+    if made["status"] == "bad" or made["target"] is None:
         return made
     return made | {"status": "none", "word": doubt.word}
 

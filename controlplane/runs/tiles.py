@@ -94,7 +94,9 @@ def _unsure(made: dict[str, Any], late: int) -> dict[str, Any]:
     """While no answer ends, none meets anything; what is missed stays so."""
     if made["id"] == ATTAINMENT.id and late:
         made["note"] = f"{phrases.number(late)} waiting past their objective, counted as missed"
-    return made if made["status"] == "bad" else made | {"status": "none", "word": "engine quiet"}
+    if made["status"] == "bad" or made["target"] is None:
+        return made
+    return made | {"status": "none", "word": "engine quiet"}
 
 
 def _attainment(facts: Facts, judged: Facts, cohorts: Sequence[Row], slo: Slo | None) -> Reading:

@@ -81,19 +81,21 @@ def verdict(run: Run, notes: Sequence[str] = ()) -> dict[str, str]:
     if run.slo_version_id is None and outcome == "pass":
         return _said("none", state, NO_OBJECTIVES, because, detail)
     if run.is_live and outcome != "invalid" and is_quiet(run.live):
-        return _said("inconclusive", state, QUIET, _nothing_comes(run.live), because)
+        failing = outcome == "fail"  # a stall takes no miss back
+        said = _nothing_comes(run.live, "Failing" if failing else "Not sure any more")
+        return _said("fail" if failing else "inconclusive", state, QUIET, said, because)
     word = (SO_FAR if run.is_live else FINAL)[outcome]
     # A list or a bar shows the word alone: it must not read as a measurement's.
     told = f"{word} in the model" if run.profile else word
     return _said(outcome, state, told, because, detail)
 
 
-def _nothing_comes(live: Mapping[str, Any]) -> str:
+def _nothing_comes(live: Mapping[str, Any], how: str) -> str:
     quiet, late = live["quiet"], overdue(live)
     missed = f", {phrases.number(late)} of them past their objective already" if late else ""
     waiting = phrases.count(quiet["waiting"], "request waits", "requests wait")
     return (
-        f"Not sure any more because no token has come for {phrases.clock(quiet['quiet_s'])}, while "
+        f"{how}, and no token has come for {phrases.clock(quiet['quiet_s'])}, while "
         f"{waiting} for the engine{missed}. Requests are judged when they end, and none does. "
         "See whether the engine still works."
     )

@@ -192,6 +192,8 @@ def test_those_that_wait_past_their_objective_are_counted_as_missed(
     rows = {row["title"]: row for row in budget_page.rows(edge, None)}
     assert [row["missed"] for row in rows.values()] == [20, 20]
     assert "20 of the missed wait still" in rows["All objectives"]["lacking"]
+    drawn = frames.build(edge, since=0)["budget"]["rows"]
+    assert drawn[-1][1] < 0, "the figure's newest point says what the table says"
     assert rows["All objectives"]["state"] == "page"  # before a single one has timed out
 
 

@@ -138,7 +138,9 @@ def test_a_failing_tile_stays_red_while_the_engine_says_nothing() -> None:
     run.live["verdict"]["objectives"] = [{"metric": "joint", "outcome": "fail"}]
     run.live["quiet"] = {"quiet_s": 12.0, "waiting": 1, "overdue": 0}
     assert tiles(run, [], None)[0]["status"] == "bad"
-    assert "1 request waits for the engine." in verdict(run)["because"]
+    said = verdict(run)
+    assert (said["outcome"], said["word"]) == ("fail", "Engine quiet")
+    assert "Failing, and no token has come for 0:12, while 1 request waits" in said["because"]
 
 
 def waiting_since(index: int, count: int, **events: int) -> Window:
