@@ -29,6 +29,16 @@ ASK_S = 1.0
 """How often the law is asked when nothing ends."""
 
 
+@dataclass(frozen=True, slots=True)
+class AgentsEngine:
+    """Memory in tokens, prompt tokens a second, and a step's seconds: alone, and each one more."""
+
+    kv_tokens: int = KV_TOKENS
+    prefill_rate: float = PREFILL_RATE
+    base_s: float = BASE_S
+    per_sequence_s: float = PER_SEQUENCE_S
+
+
 @dataclass(slots=True, eq=False)
 class Agent:
     """``cached`` tokens of its ``context`` are in the KV cache."""
@@ -70,6 +80,7 @@ class AgentsRun:
     seed: int
     agents: int = 100
     free_until: float = 0.0
+    engine: AgentsEngine = AgentsEngine()
     now: float = 0.0
     total: Tally = field(default_factory=Tally)
     since: Tally = field(default_factory=Tally)
@@ -77,6 +88,8 @@ class AgentsRun:
     """(time, tokens said up to then), once a second."""
     kv_at: list[float] = field(default_factory=list)
     """Share of the KV cache in use, at the same times."""
+    active_at: list[int] = field(default_factory=list)
+    """Agents that were active, at the same times."""
     most_paused_s: float = 0.0
 
     def __post_init__(self) -> None:
@@ -105,7 +118,8 @@ class AgentsRun:
                 self._ask_at += ASK_S
                 self._ask()
                 self.said_at.append((self.now, self.total.said))
-                self.kv_at.append(self._kv / KV_TOKENS)
+                self.active_at.append(len(self._active))
+                self.kv_at.append(self._kv / self.engine.kv_tokens)
 
     @property
     def limit(self) -> int:
@@ -119,9 +133,9 @@ class AgentsRun:
         load = AgentLoad(
             active=len(self._active),
             contexts=sum(agent.context for agent in self._active),
-            kv_tokens=KV_TOKENS,
+            kv_tokens=self.engine.kv_tokens,
             next_context=None if waits is None else waits.context,
-            kv_used=self._kv / KV_TOKENS,
+            kv_used=self._kv / self.engine.kv_tokens,
             hit_rate=since.hit / since.prompt if since.prompt else None,
             evicted=since.evicted,
             turns=since.turns,
@@ -150,14 +164,14 @@ class AgentsRun:
 
     def _room(self, tokens: float) -> bool:
         """Throw out idle contexts, the longest unused first, until so many tokens fit."""
-        if self._kv + tokens <= KV_TOKENS:
+        if self._kv + tokens <= self.engine.kv_tokens:
             return True
         idle = [a for a in (*self._active, *self._paused) if a.idle and a.cached > 0.0]
         for agent in sorted(idle, key=lambda one: one.used_at):
             self._kv -= agent.cached
             agent.cached = 0.0
             self._both("evicted", 1)
-            if self._kv + tokens <= KV_TOKENS:
+            if self._kv + tokens <= self.engine.kv_tokens:
                 return True
         return False
 
@@ -182,7 +196,7 @@ class AgentsRun:
 
     def _prefill(self) -> float:
         """Compute prompts; the share of the step that it took."""
-        budget = PREFILL_RATE * STEP_S * (PREFILL_SHARE if self._decoding else 1.0)
+        budget = self.engine.prefill_rate * STEP_S * (PREFILL_SHARE if self._decoding else 1.0)
         left = budget
         while self._prefilling and left > 0.0:
             agent = self._prefilling[0]
@@ -194,12 +208,14 @@ class AgentsRun:
                 said = self._rng.lognormal(math.log(200.0), 0.4)
                 agent.saying = float(min(1000.0, max(20.0, said)))
                 self._decoding.append(agent)
-        return (budget - left) / (PREFILL_RATE * STEP_S)
+        return (budget - left) / (self.engine.prefill_rate * STEP_S)
 
     def _decode(self, share: float) -> None:
         if not self._decoding:
             return
-        each = share * STEP_S / (BASE_S + PER_SEQUENCE_S * len(self._decoding))
+        each = (
+            share * STEP_S / (self.engine.base_s + self.engine.per_sequence_s * len(self._decoding))
+        )
         for agent in self._decoding:
             agent.saying -= each
             agent.context += each

@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, ClassVar
 
+import numpy as np
+
+from loadtest.reproduce import agent_models
 from loadtest.reproduce.plan import Plan, cell, law, measure
 from loadtest.reproduce.series import Series, below, best
 from loadtest.reproduce.served.experiment import Experiment
@@ -56,6 +59,9 @@ def _played(tested: Any, agents: int, end_s: float, seed: int) -> dict[str, floa
     }
     for i, (name, _, _) in enumerate(FOURTHS):
         numbers[name] = _said(run, run.now * i / 4, run.now * (i + 1) / 4)
+        part = slice(len(run.kv_at) * i // 4, len(run.kv_at) * (i + 1) // 4)
+        numbers[f"kv {name}"] = 100.0 * float(np.mean(run.kv_at[part]))
+        numbers[f"active {name}"] = float(np.mean(run.active_at[part]))
     return numbers
 
 
@@ -83,13 +89,14 @@ class AgentsSystem:
     name: ClassVar[str] = "agents"
     summary: ClassVar[str] = (
         "100 agents of about 20 turns before a KV cache of 400,000 tokens, from cold to the last "
-        "one's end; the same after 120 s of collapse; then 20 to 80 agents"
+        "one's end; the same after 120 s of collapse; then 20 to 80 agents; then 100 before the "
+        "source's three models"
     )
     laws: ClassVar[str] = (
         "reference `concur_reference` (by the source's code), corrected `kv_reserve_agents`, best "
         "fixed count of 16, 20, 24, 28, 32"
     )
-    passes: ClassVar[tuple[int, int]] = (49, 14)
+    passes: ClassVar[tuple[int, int]] = (58, 17)
     has_day: ClassVar[bool] = False
 
     served: ClassVar[Experiment] = Experiment(
@@ -99,9 +106,9 @@ class AgentsSystem:
 
     def play(self, plan: Plan) -> Reproduction:
         seen = self._laws(plan, AGENTS)
-        rows = [*self._main(seen), *self._others(seen), *self._rounds(seen)]
+        rows = [*self._main(seen), *self._others(seen), *self._rounds(seen), *self._signal(seen)]
         findings = _explained(seen)
-        for part in (self._collapse, self._growth):
+        for part in (self._collapse, self._growth, _models):
             more, said = part(plan)
             rows += more
             findings += said
@@ -174,6 +181,24 @@ class AgentsSystem:
             )
         return rows
 
+    def _signal(self, seen: Mapping[str, Numbers]) -> list[Row]:
+        """What the law goes by and what it makes of it, over the run; the source shows a plot."""
+        return [
+            Row(
+                case=case,
+                measure=f"{name} fourth of the run",
+                unit=unit,
+                reference=cell(seen["code"][f"{key} {name}"]),
+                corrected=cell(seen["ours"][f"{key} {name}"]),
+                best_fixed=cell(seen["fixed"][f"{key} {name}"], _chosen(seen)),
+            )
+            for case, key, unit in (
+                ("its signal: KV cache in use", "kv", "%"),
+                ("agents that are active", "active", ""),
+            )
+            for name, _, _ in FOURTHS
+        ]
+
     def _collapse(self, plan: Plan) -> tuple[list[Row], list[Finding]]:
         own, ours = (
             measure(plan, partial(_recovery, _law(one)))
@@ -220,6 +245,10 @@ class AgentsSystem:
             f"does {gain.mean:.2f} times what no control does."
         )
         return rows, [Finding(sentence, 0.9 <= gain.mean <= 1.1)]
+
+
+def _models(plan: Plan) -> tuple[list[Row], list[Finding]]:
+    return agent_models.play(plan, AGENTS)
 
 
 def _told(seen: Mapping[str, Numbers], name: str, key: str) -> Series:

@@ -39,6 +39,8 @@ MEASURES = (
     ("variance", "variance of completions each second", ""),
     ("in_flight", "in flight, by Little's law", ""),
 )
+FOURTHS = ("first", "second", "third", "last")
+"""Of a run."""
 EXPIRIES = ("before any", "after one", "after two", "after three")
 Numbers = Mapping[str, Series]
 
@@ -59,6 +61,10 @@ def _tasks(tested: Any, work: Work, seed: int) -> dict[str, float]:
         "p99_s": m.quantile(client.latencies, 0.99),
         "variance": float(seconds.var()) if len(seconds) else 0.0,
         "in_flight": sum(client.latencies) / seen.seconds,
+        **{
+            f"limit {name}": m.mean_limit(client, seen.seconds * i / 4, seen.seconds * (i + 1) / 4)
+            for i, name in enumerate(FOURTHS)
+        },
     }
 
 
@@ -157,6 +163,17 @@ class CongestionSystem:
                 optimum=cell(OPTIMA.get(key)),
             )
             for key, words, unit in MEASURES
+        ]
+        rows += [
+            Row(
+                case=f"limit over the run, σ {sigma}",
+                measure=f"mean, {name} fourth",
+                unit="tasks",
+                reference=cell(reference[f"limit {name}"]),
+                corrected=cell(corrected[f"limit {name}"]),
+                best_fixed=cell(fixed[chosen][f"limit {name}"], chosen),
+            )
+            for name in FOURTHS
         ]
         return rows, _explained(sigma, reference, corrected)
 
