@@ -27,7 +27,7 @@ from loadtest.workloads.base import Shape
 DROP_AFTER = 1.0
 """Seconds late, for the client's own cause, after which a request is not worth sending."""
 _BATCH = 64
-"""Overdue requests started before the event loop gets a turn."""
+"""Overdue requests started at one waking or look, before other work goes on."""
 _FEW, _WRITTEN = 4, 8
 _WORDS = 2_000
 """Prompts written ahead: so few that more are written, so many at most, and their tokens, behind
