@@ -27,7 +27,7 @@ from loadtest.workloads.base import Shape
 DROP_AFTER = 1.0
 """Seconds late, for the client's own cause, after which a request is not worth sending."""
 _BATCH = 64
-"""Overdue requests started at one waking or look, before other work goes on."""
+"""Overdue requests started before the event loop gets a turn."""
 _FEW, _WRITTEN = 4, 8
 _WORDS = 2_000
 """Prompts written ahead: so few that more are written, so many at most, and their tokens, behind
@@ -162,11 +162,13 @@ class OpenPacer:
             if self._done is not None and not self._done.done():
                 self._done.set_result(None)
             return
-        self._due_at = ahead[0][0].intended_at
-        wait = self._due_at - self._now()
-        if wait <= 0:
+        due_at = ahead[0][0].intended_at
+        wait = due_at - self._now()
+        if wait <= 0:  # behind: other work first, and no look until then
             self._more = asyncio.get_running_loop().call_soon(self._wake)
-        elif self._alarm is not None:
+            return
+        self._due_at = due_at
+        if self._alarm is not None:
             self._alarm.set(wait)
 
     def _write(self) -> None:
