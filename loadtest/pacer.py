@@ -162,11 +162,13 @@ class OpenPacer:
             if self._done is not None and not self._done.done():
                 self._done.set_result(None)
             return
-        self._due_at = ahead[0][0].intended_at
-        wait = self._due_at - self._now()
-        if wait <= 0:
+        due_at = ahead[0][0].intended_at
+        wait = due_at - self._now()
+        if wait <= 0:  # behind: other work first, and no look until then
             self._more = asyncio.get_running_loop().call_soon(self._wake)
-        elif self._alarm is not None:
+            return
+        self._due_at = due_at
+        if self._alarm is not None:
             self._alarm.set(wait)
 
     def _write(self) -> None:
