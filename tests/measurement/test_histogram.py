@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -87,3 +88,12 @@ def test_weights_count_a_value_so_often() -> None:
     builder.record(0.5, 3)
     builder.record_all([0.5, 2.0], [2, 1])
     assert [count for _, count in builder.freeze().buckets] == [5, 1]
+
+
+@given(values, st.lists(st.floats(-1.0, 7200.0), max_size=60))
+def test_arrays_and_lists_count_as_each_value_does(one: list[float], more: list[float]) -> None:
+    builder = HistogramBuilder()
+    builder.record_array(np.array(one))
+    builder.record_all(more)
+    builder.record_array(np.array(more))
+    assert builder.freeze() == Histogram.of([*one, *more, *more])

@@ -139,6 +139,22 @@ def test_a_late_turn_reads_apart_and_one_after_many_late_ones_does_not() -> None
         assert [it.say() for _ in range(12)] == ["apart"] * 3 + ["together"] * 9
 
 
+def test_a_send_late_in_a_pause_ends_it_and_one_just_after_a_turn_does_not() -> None:
+    with scene() as it:
+        it.say(12)
+        assert it.turns.due is not None
+        paused_until = it.turns.due[0]
+        it.harvest.beside()
+        assert it.turns.due[0] == paused_until
+        it.turns.ns += 3 * MILLI // 2
+        it.stream.theirs.send(b"x")
+        it.harvest.beside()
+        assert it.turns.due[0] == it.turns.ns < paused_until
+        seen = len(it.stream.calls)
+        it.turns.turn(ready=True)
+        assert it.stream.calls[seen:] == ["together"]
+
+
 def test_a_socket_that_was_removed_is_not_read() -> None:
     other = Watched()
     with scene() as it, other.ours, other.theirs:

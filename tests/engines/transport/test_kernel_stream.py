@@ -25,7 +25,7 @@ from engines.transport.kernel_clock import (
     Offset,
     stamp_of,
 )
-from engines.transport.kernel_stream import KernelStream, sizes
+from engines.transport.kernel_stream import FEW, KernelStream, sizes
 from tests.engines.conftest import QUICK, Ask
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Linux stamps what it receives")
@@ -282,6 +282,35 @@ async def test_what_came_in_one_pause_is_read_at_once_and_the_pause_is_its_lag()
         lag = clock.lag()
         assert (lag.together, lag.lag.count) == (1, 1)
         assert lag.lag.percentile(50) == pytest.approx(0.01, rel=1e-3)
+        stream.abort()
+        await asyncio.sleep(0)
+
+
+async def test_a_read_that_is_larger_than_any_before_is_whole_all_the_same() -> None:
+    theirs, stream, waiting, clock = await streaming()
+    with theirs:
+        large = chunk(TOKEN.replace(b'"a"', b'"' + b"a" * 2 * FEW + b'"'))
+        theirs.sendall(large)
+        now = clock.now()
+        stream.together(now, now)
+        assert waiting.held is not None
+        assert (waiting.held.data, waiting.taken) == ([large], [])
+        stream.abort()
+        await asyncio.sleep(0)
+
+
+async def test_apart_a_single_event_waits_with_its_own_stamp() -> None:
+    theirs, stream, waiting, clock = await streaming()
+    with theirs:
+        for text in (b"a", b"b"):
+            before = time.time_ns()
+            theirs.sendall(chunk(TOKEN.replace(b'"a"', b'"' + text + b'"')))
+            stream.apart(clock.now())
+            assert waiting.held is not None
+            seconds, nanoseconds = struct.unpack("@ll", waiting.held.stamps[-1])
+            assert before <= seconds * SECOND + nanoseconds <= time.time_ns()
+        assert waiting.held is not None
+        assert waiting.held.data == [chunk(TOKEN), chunk(TOKEN.replace(b'"a"', b'"b"'))]
         stream.abort()
         await asyncio.sleep(0)
 
