@@ -2,12 +2,13 @@
 
     python -m benchmarks.peers --server /path/to/mockserver --environments /path/to/keep/them
 
-Each tool has three runs against a server started anew: Poisson arrivals (an open loop, where the
-tool has one), a third of as many, and a closed loop in which a share of the answers ends in an
-error frame under HTTP 200. The difference of the first two is what requests cost with the start-up
-left out. What a tool says of its times and failures is held against the server's log; CPU is that
-of the command and everything it started. A peer that can't be installed is left out, with the
-reason.
+Each tool has five runs against a server started anew: Poisson arrivals (an open loop, where the
+tool has one) and a third of as many; a closed loop of 64 streams to a server without delays, short
+and long; and a closed loop in which a share of the answers ends in an error frame under HTTP 200.
+The difference of a short and a long run is what requests cost with the start-up left out: at that
+rate, and as fast as the tool can. What a tool says of its times and failures is held against the
+server's log; CPU is that of the command and everything it started. A peer that can't be installed
+is left out, with the reason.
 """
 
 from __future__ import annotations
@@ -90,10 +91,17 @@ def measured(tool: Tool, load: Load, python: Path, tokens: Path, within: float) 
     )
 
 
-def accuracy(found: Found, short: Found) -> list[str]:
+def past_start(short: Found, long: Found) -> str:
+    """Requests a CPU-second of what the longer run did beyond the shorter one."""
+    more, cost = len(long.log) - len(short.log), long.cpu - short.cpu
+    return f"{more / cost:,.0f}" if more > 0 and cost > 0 else "–"
+
+
+def accuracy(found: Found, short: Found, fast: tuple[Found, Found]) -> list[str]:
     """The cells of an open loop: TTFT off the truth, requests a CPU-second, start and end.
 
-    Requests a CPU-second twice: of the whole command, and of what it did beyond a ``short`` run.
+    Requests a CPU-second of the whole command, of what it did beyond a ``short`` run, and of what
+    it did in the longer of two ``fast`` ones beyond the shorter.
     """
     true = found.true_ttft
     off = ["–", "–"]
@@ -102,12 +110,12 @@ def accuracy(found: Found, short: Found) -> list[str]:
         pairs = ((found.said.ttft_p50, p50), (found.said.ttft_p99, p99))
         off = ["–" if told is None else f"{told - right:+.1f}" for told, right in pairs]
     rate = len(found.log) / found.cpu if found.cpu else 0.0
-    more, cost = len(found.log) - len(short.log), found.cpu - short.cpu
     return [
         f"{len(found.log):,}",
         *off,
         f"{rate:,.0f}",
-        f"{more / cost:,.0f}" if more > 0 and cost > 0 else "–",
+        past_start(short, found),
+        past_start(*fast),
         f"{found.first:.2f}",
         f"{found.last:.2f}",
     ]
@@ -120,8 +128,20 @@ def honesty(found: Found) -> list[str]:
     return [f"{true:,} of {len(found.log):,}", told, str(found.code)]
 
 
+FAST = (("some", 600, 3.0), ("many", 3000, 12.0))
+"""Requests, or seconds where a tool takes those, of the two runs at full speed."""
 HEADINGS = (
-    ("tool", "requests", "TTFT off P50", "P99, ms", "a CPU-s", "past start", "first, s", "exit, s"),
+    (
+        "tool",
+        "requests",
+        "TTFT off P50",
+        "P99, ms",
+        "a CPU-s",
+        "past start",
+        "full speed",
+        "first, s",
+        "exit, s",
+    ),
     ("error frames", "told", "exit code"),
 )
 
@@ -148,7 +168,7 @@ def main() -> None:
         f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores; {given.requests:,} "
         f"requests at {given.rate:g}/s × {given.tokens} tokens, true TTFT 50 ms, ITL 5 ms"
     )
-    row = "{:<10}{:>10}{:>14}{:>10}{:>10}{:>12}{:>10}{:>10}   {:>16}{:>8}{:>11}"
+    row = "{:<10}{:>10}{:>14}{:>10}{:>10}{:>12}{:>12}{:>10}{:>10}   {:>16}{:>8}{:>11}"
     print(row.format(*HEADINGS[0], *HEADINGS[1]))
     with tempfile.TemporaryDirectory() as place:
         for tool in TOOLS:
@@ -179,7 +199,13 @@ def _cells(tool: Tool, given: argparse.Namespace, own: dict[str, Path], place: P
             out = place / tool.name / named
             load = Load(url, out, given.tokens, requests, given.rate)
             opened.append(measured(tool, load, python, tokens, given.within))
-    cells = accuracy(opened[1], opened[0])
+    fast = []
+    for named, requests, lasting in FAST:
+        with truth(given.server, given.port, "--max", realtime=first) as url:
+            out = place / tool.name / named
+            load = Load(url, out, given.tokens, requests, None, 64, lasting)
+            fast.append(measured(tool, load, python, tokens, given.within))
+    cells = accuracy(opened[1], opened[0], (fast[0], fast[1]))
     faults = ("--psse-error", str(given.error_percent))
     with truth(given.server, given.port + 1, *times, *faults, realtime=first) as url:
         load = Load(url, place / tool.name / "closed", 16, given.error_requests, None)

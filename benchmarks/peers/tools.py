@@ -23,6 +23,9 @@ class Load:
     requests: int
     rate: float | None
     streams: int = 16
+    lasting: float = 0.0
+    """Seconds of a closed loop, where a tool is told a time and not a number of requests; 0: about
+    as long as the requests take with the times that the server is usually given."""
 
     @property
     def seconds(self) -> float:
@@ -75,7 +78,7 @@ def _ours(load: Load, python: Path, _tokens: Path) -> list[str]:
 
 def _closed_seconds(load: Load) -> float:
     """Our closed loop lasts a time, not a number of requests: about as long as those take."""
-    return max(2.0, load.requests / load.streams * (0.05 + 0.005 * load.tokens))
+    return load.lasting or max(2.0, load.requests / load.streams * (0.05 + 0.005 * load.tokens))
 
 
 def _read_ours(out: Path) -> Read:

@@ -22,6 +22,8 @@ from typing import Any
 
 LONGEST_LINE = 32 * 1024 * 1024
 ERRORS_KEPT = 2_000
+LAST_WORDS = 1.0
+"""Seconds in which what a worker wrote before it ended is read."""
 
 Message = dict[str, Any]
 
@@ -100,9 +102,9 @@ class Child:
         try:
             line = self._lines.get(timeout=timeout)
         except queue.Empty:
-            if self._exited():  # someone it started may still hold its output open
-                raise Ended from None
-            return None
+            if not self._exited():
+                return None
+            line = self._last_line()
         if line is None:
             self._lines.put(None)
             raise Ended
@@ -113,6 +115,16 @@ class Child:
         if not isinstance(message, dict) or not isinstance(message.get("type"), str):
             raise Garbage(line[:200].decode(errors="replace").strip())
         return message
+
+    def _last_line(self) -> bytes | None:
+        """What it said between the end of our waiting and its own; None where that is all.
+
+        Someone it started may still hold its output open, so the end of it may never come.
+        """
+        try:
+            return self._lines.get(timeout=LAST_WORDS)
+        except queue.Empty:
+            return None
 
     def cancel(self) -> None:
         """Ask it to stop; it closes what is open and writes its report."""

@@ -8,7 +8,7 @@ import struct
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 from hypothesis import given
@@ -21,6 +21,7 @@ from engines.transport.httptools_stream import HttptoolsTransport
 from engines.transport.kernel_clock import (
     RENEW_AFTER,
     SO_TIMESTAMPNS,
+    STAMP_SPACE,
     KernelClock,
     Offset,
     stamp_of,
@@ -110,6 +111,23 @@ class Late:
         return self
 
 
+@pytest.fixture
+def stamping() -> Iterator[None]:
+    """The kernel begins to stamp a little after the first socket on the machine asks for it."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as own:
+        own.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+        own.bind(("127.0.0.1", 0))
+        own.settimeout(5)
+        until = time.monotonic() + 5
+        stamped: list[object] = []
+        while not stamped and time.monotonic() < until:
+            own.sendto(b".", own.getsockname())
+            stamped = own.recvmsg(1, STAMP_SPACE)[1]
+        assert stamped
+        yield
+
+
+@pytest.mark.usefixtures("stamping")
 async def test_tokens_that_are_read_long_after_they_came_have_the_times_at_which_they_came() -> (
     None
 ):
