@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 
 from measurement.cohort import CohortBuilder
 from measurement.events import MICRO, Events
+from measurement.in_flight_changes import Changes
 from measurement.outcome import Outcome
 
 
@@ -19,34 +19,6 @@ class Setting:
     def __init__(self) -> None:
         self.value: int | None = None
         self.at = -math.inf
-
-
-class Changes:
-    """Steps of the count in flight: 16 bytes each, as they are kept as long as their window."""
-
-    __slots__ = ("_at", "_delta")
-
-    def __init__(self) -> None:
-        self._at = array("d")
-        self._delta = array("q")
-
-    def add(self, at: float, delta: int) -> None:
-        """The count changed by ``delta``; in any order of time."""
-        self._at.append(at)
-        self._delta.append(delta)
-
-    def __bool__(self) -> bool:
-        return bool(self._at)
-
-    def __iter__(self) -> Iterator[tuple[float, int]]:
-        """In order of time; those of one instant in the order in which they were added."""
-        order = sorted(range(len(self._at)), key=self._at.__getitem__)
-        return ((self._at[place], self._delta[place]) for place in order)
-
-    @property
-    def total(self) -> int:
-        """All of them together."""
-        return sum(self._delta)
 
 
 class Building:
@@ -93,6 +65,7 @@ class Building:
     def pack(self) -> None:
         """Settled, it is kept for what may still come late: in as little memory as that needs."""
         self.cohort.pack()
+        self.changes.pack()
         self.packed = True
 
     def unpack(self) -> None:
