@@ -10,8 +10,10 @@ from typing import Any
 
 from controlplane.gateways.models import STEP, GatewayWindow
 from controlplane.rollouts.models import StageRun
+from measurement.comparison.block import Count
 from measurement.comparison.confidence_sequence import LEAST_BLOCKS
 from measurement.comparison.criterion_verdict import Series
+from measurement.comparison.looks import POOLED_EVENTS
 from measurement.comparison.plan import ComparisonPlan
 from measurement.comparison.verdict import Evidence
 from measurement.slo import Slo
@@ -101,7 +103,16 @@ def sentence(row: Mapping[str, Any]) -> str:
     if rare:
         bad = f"{row['pooled']} bad requests in {k:,} blocks"
         return f"{bad}: too rare for the band to be believed."
+    good = _good(row)
+    if good < POOLED_EVENTS and row["outcome"] != "pass":
+        return f"{good} good requests in {k:,} blocks: too few for the band to be believed."
     return _bound(row)
+
+
+def _good(row: Mapping[str, Any]) -> int:
+    """Requests of both arms that are known not to be bad."""
+    counts = [Count(**row[arm]) for arm in ARMS]
+    return sum(count.measured - count.bad for count in counts)
 
 
 def _harm(row: Mapping[str, Any]) -> str:

@@ -66,6 +66,16 @@ class CriterionVerdict:
     metric: str = ""
     """The latency that an exceedance is about."""
 
+    @property
+    def good(self) -> int:
+        """Requests of both arms that are known not to be bad."""
+        return self.baseline.measured + self.candidate.measured - self.pooled
+
+    @property
+    def crowded(self) -> bool:
+        """Too few good ones for the variance to be believed."""
+        return not self.rare and self.good < POOLED_EVENTS
+
     def to_json(self) -> dict[str, Any]:
         """Plain JSON."""
         return asdict(self)
@@ -99,6 +109,7 @@ class Series:
             [block.baseline.count(name).bad for block in self.used],
             [block.candidate.count(name).bad for block in self.used],
             rule_of(self.plan, self.criterion, closed=self.closed),
+            offered=[sum(arm.count(name).measured for arm in block.arms) for block in self.used],
         )
 
     @cached_property

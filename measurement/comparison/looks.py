@@ -24,7 +24,8 @@ from measurement.comparison.e_process import reaches
 from measurement.comparison.fixed_budget import bounds, look_blocks
 
 POOLED_EVENTS = 30
-"""With fewer bad events in both arms together, the variance is too small to be believed."""
+"""With fewer bad events in both arms together, or fewer good ones, the variance is too small to be
+believed: where nearly all are alike, so are the blocks, whatever the arms are."""
 
 Flags = NDArray[np.bool_]
 
@@ -69,12 +70,21 @@ def clean_blocks(alpha: float, margin: ArrayLike) -> Any:
 
 
 def look(
-    differences: ArrayLike, baseline_bad: ArrayLike, candidate_bad: ArrayLike, rule: Rule
+    differences: ArrayLike,
+    baseline_bad: ArrayLike,
+    candidate_bad: ArrayLike,
+    rule: Rule,
+    *,
+    offered: ArrayLike,
 ) -> Looks:
-    """Every look at a series of blocks that all have a difference."""
+    """Every look at a series of blocks that all have a difference.
+
+    ``offered``: requests of both arms of which something is known, in each block.
+    """
     run = running(differences)
     theirs = np.cumsum(np.asarray(candidate_bad, dtype=np.float64), axis=-1)
     pooled = theirs + np.cumsum(np.asarray(baseline_bad, dtype=np.float64), axis=-1)
+    good = np.cumsum(np.asarray(offered, dtype=np.float64), axis=-1) - pooled
     harm_radius, pass_radius = _radii(run, rule)
     harm = run.mean - harm_radius > rule.harm_margin
     if not rule.guardrail:
@@ -82,7 +92,8 @@ def look(
     elif rule.bets:
         harm = harm | reaches(2 / rule.alpha_harm, run.sum, run.squares, rule.scale)
     margin = np.asarray(rule.pass_margin, dtype=np.float64)
-    shown = (run.mean + pass_radius < margin) & (pooled >= POOLED_EVENTS)
+    believed = np.minimum(pooled, good) >= POOLED_EVENTS
+    shown = (run.mean + pass_radius < margin) & believed
     rare = (theirs == 0) & (pooled < POOLED_EVENTS) & (margin > 0)
     rare &= run.k >= np.maximum(clean_blocks(rule.alpha, margin), LEAST_BLOCKS)
     return Looks(run, harm_radius, pass_radius, pooled, harm, shown | rare, rare)

@@ -102,7 +102,9 @@ def _outcomes(
     counted = 2 * base * (1 - base) / n
     beyond = math.sqrt(max(0.0, plan.scale(criterion) ** 2 - counted)) if criterion.scale else 0.0
     differences = (candidate - baseline) / n + beyond * rng.standard_normal(shape)
-    looks = look(differences, baseline, candidate, rule_of(plan, criterion))
+    looks = look(
+        differences, baseline, candidate, rule_of(plan, criterion), offered=np.full(shape, 2 * n)
+    )
     return looks.harm, looks.passes
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from measurement.comparison import naive, shared_engine
-from measurement.comparison.looks import Looks, Rule, look
+from measurement.comparison.looks import POOLED_EVENTS, Looks, Rule, look
 from measurement.comparison.trials import Conditions, Runs, simulate
 from measurement.proportion import lower_bound, upper_bound
 
@@ -117,6 +117,7 @@ def grid(size: Size) -> Iterator[Conditions]:
         {"switchback": True},
         {"base": 0.002},
         {"base": 0.01},
+        {"base": 0.99},
         {"bursts": 0.02},
         {"bursts": 0.02, "base": 0.002},
     )
@@ -145,6 +146,12 @@ def must_fail(runs: int, rng: np.random.Generator) -> Iterator[Row]:
     looks = _called(runs_of_rare, None, guardrail=False)
     trusting = looks.running.mean + looks.pass_radius < runs_of_rare.running_truth
     yield _row("sequence, any few bad events", rare, FALSE_PASS, trusting, must_fail=True)
+    crowded = Conditions(requests=8, base=0.99, latency=0.18)
+    runs_of_crowded = simulate(crowded, runs, BLOCKS, rng)
+    looks = _called(runs_of_crowded, None, guardrail=False)
+    trusting = looks.running.mean + looks.pass_radius < runs_of_crowded.running_truth
+    trusting &= runs_of_crowded.bad_so_far >= POOLED_EVENTS
+    yield _row("sequence, any few good events", crowded, FALSE_PASS, trusting, must_fail=True)
     few = min(runs, 400)
     hidden = shared_engine.shared(few, BLOCKS, rng)
     gap = hidden.truth[0, 0]
@@ -210,7 +217,8 @@ def _called(
         guardrail=guardrail,
         closed=lost > 0,
     )
-    return look(runs.differences, runs.baseline_bad, runs.candidate_bad, rule)
+    offered = runs.baseline_n + runs.candidate_n
+    return look(runs.differences, runs.baseline_bad, runs.candidate_bad, rule, offered=offered)
 
 
 def _row(

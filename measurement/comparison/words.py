@@ -129,6 +129,12 @@ def _unclear(row: CriterionVerdict, names: str) -> str:
         return f"{said}. {_unused(row)}" if row.unused else said
     if row.rare:
         return f"{row.label} had only {row.pooled} bad requests in {row.k:,} blocks: {_rare(row)}"
+    if row.crowded:
+        return (
+            f"{_rates(row)}: only {row.good} good requests are too few for their spread to be "
+            f"believed, where {POOLED_EVENTS} are. Send less load, or judge by an objective that "
+            "more requests meet"
+        )
     if row.m is None or row.r_pass is None:
         return f"{_rates(row)}, and no look is due"
     return (

@@ -25,21 +25,35 @@ counts = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), min_size=1,
 @given(counts)
 def test_harm_and_pass_are_the_pages_inequalities(pairs: list[tuple[int, int]]) -> None:
     a, b = (np.array(column, dtype=float) for column in zip(*pairs, strict=True))
-    looks = look((b - a) / 40, a, b, RULE)
+    looks = look((b - a) / 40, a, b, RULE, offered=80 * np.ones(len(a)))
     k = np.arange(1, len(a) + 1)
     r_h, r_p = radius(looks.running.variance, k, 0.005), radius(looks.running.variance, k, 0.05)
     by_radius = looks.running.mean - r_h > 0
     assert (looks.harm | ~by_radius).all()
-    shown = (looks.running.mean + r_p < 0.02) & (np.cumsum(a + b) >= 30)
+    good = np.cumsum(80 - a - b)
+    shown = (looks.running.mean + r_p < 0.02) & (np.cumsum(a + b) >= 30) & (good >= 30)
     np.testing.assert_array_equal(looks.passes & ~looks.rare, shown)
 
 
 @given(counts)
 def test_no_gap_is_both_harm_and_passed_by_its_radius(pairs: list[tuple[int, int]]) -> None:
     a, b = (np.array(column, dtype=float) for column in zip(*pairs, strict=True))
-    looks = look((b - a) / 40, a, b, RULE)
+    looks = look((b - a) / 40, a, b, RULE, offered=80 * np.ones(len(a)))
     wide = looks.running.mean - looks.harm_radius > 0.02
     assert not (wide & looks.passes).any()
+
+
+@pytest.mark.parametrize(("good", "outcome"), [(0, "inconclusive"), (1, "pass")])
+def test_arms_of_which_nearly_all_is_bad_pass_by_no_spread(good: int, outcome: str) -> None:
+    """Where both are bad throughout, every difference is 0: nothing was shown of the candidate."""
+    of = plan({"kind": "attainment", "pass_margin": 0.05, "scale": 0.05}, blocks=60)
+    found = judge(of, Evidence(blocks(of, [60 - good] * 60, [60 - good] * 60)))
+    row = found.criteria[0]
+    assert (found.outcome, row.good, row.rare) == (outcome, 2 * good * row.k, False)
+    if good:
+        assert row.k == 20
+    else:
+        assert "only 0 good requests are too few for their spread to be believed" in found.because
 
 
 @pytest.mark.parametrize("margin", [0.01, 0.001])
@@ -53,7 +67,11 @@ def test_bursts_that_fail_whole_blocks_rarely_pass_by_clean_blocks() -> None:
     rng = np.random.default_rng(8)
     burst = np.where(rng.random((4000, 320)) < 0.01, 60.0, 0.0)
     rule = Rule(alpha=0.05, alpha_harm=0.05, pass_margin=0.01, harm_margin=0.0, scale=0.03)
-    passed = look(burst / 60, np.zeros_like(burst), burst, rule).passes.any(axis=1).mean()
+    passed = (
+        look(burst / 60, np.zeros_like(burst), burst, rule, offered=np.full_like(burst, 120))
+        .passes.any(axis=1)
+        .mean()
+    )
     assert 0.03 < passed < 0.06
 
 
@@ -63,7 +81,7 @@ def test_a_budget_uses_its_own_bounds_at_its_looks_only() -> None:
     rule = Rule(
         alpha=0.05, alpha_harm=0.05, pass_margin=0.02, harm_margin=0.0, scale=0.03, planned=40
     )
-    looks = look((b - a) / 60, a, b, rule)
+    looks = look((b - a) / 60, a, b, rule, offered=[120] * len(a))
     assert np.nonzero(np.isfinite(looks.harm_radius))[0].tolist() == [19, 29, 39]
     error = math.sqrt(looks.running.variance[29] / 30)
     assert looks.harm_radius[29] == pytest.approx(bounds(0.025)[2] * error)
@@ -80,7 +98,7 @@ def test_a_simulated_run_gets_the_same_verdict_from_its_blocks() -> None:
         rule = Rule(alpha=0.05, alpha_harm=0.05, pass_margin=0.02, harm_margin=0.0, scale=0.04)
         even = (runs.candidate_bad * 60 / runs.candidate_n).round()
         base = (runs.baseline_bad * 60 / runs.baseline_n).round()
-        looks = look((even - base) / 60, base, even, rule)
+        looks = look((even - base) / 60, base, even, rule, offered=120 * np.ones_like(even))
         for row in range(15):
             found = judge(
                 of,
@@ -106,7 +124,13 @@ def test_radius_and_evidence_share_alpha_where_both_may_call_harm(
     harm_margin: float, level: float
 ) -> None:
     a, b = np.random.default_rng(4).binomial(60, 0.1, (2, 40)).astype(float)
-    looks = look((b - a) / 60, a, b, dataclasses.replace(RULE, harm_margin=harm_margin))
+    looks = look(
+        (b - a) / 60,
+        a,
+        b,
+        dataclasses.replace(RULE, harm_margin=harm_margin),
+        offered=[120] * 40,
+    )
     k = np.arange(1, 41)
     np.testing.assert_array_equal(looks.harm_radius, radius(looks.running.variance, k, level))
     np.testing.assert_array_equal(looks.pass_radius, radius(looks.running.variance, k, 0.05))
@@ -118,7 +142,7 @@ def test_a_budget_that_lost_blocks_takes_its_last_look_when_they_are_over(
 ) -> None:
     a, b = np.random.default_rng(5).binomial(60, 0.1, (2, used)).astype(float)
     rule = dataclasses.replace(RULE, alpha_harm=0.05, planned=33, closed=True)
-    looks = look((b - a) / 60, a, b, rule)
+    looks = look((b - a) / 60, a, b, rule, offered=[120] * len(a))
     assert np.nonzero(np.isfinite(looks.harm_radius))[0].tolist() == looked
     if looked:
         error = math.sqrt(looks.running.variance[-1] / used)

@@ -57,7 +57,11 @@ def test_power_of_a_plan_is_what_simulated_comparisons_do() -> None:
     of = plan({"kind": "attainment", "base": 0.05, "pass_margin": 0.02, "scale": scale})
     worse = simulate(Conditions(errors=0.02), 1000, 120, rng)
     seen = look(
-        worse.differences, worse.baseline_bad, worse.candidate_bad, rule_of(of, of.criteria[0])
+        worse.differences,
+        worse.baseline_bad,
+        worse.candidate_bad,
+        rule_of(of, of.criteria[0]),
+        offered=worse.baseline_n + worse.candidate_n,
     )
     found = power(of, of.criteria[0], rng, gap=0.019, runs=1000)
     assert found.harm == pytest.approx(seen.harm.any(axis=1).mean(), abs=0.06)
