@@ -91,22 +91,28 @@ def _rows(series: Series) -> list[Numbers]:
 
 def sentence(row: Mapping[str, Any]) -> str:
     """What the figure says, with the numbers that decide."""
-    k, rare = row["k"], row["rare"]
+    k = row["k"]
     if row["outcome"] == "harm":
         return _harm(row)
     if not k:
         return "No block is over yet."
     if k < LEAST_BLOCKS:
         return f"{k} of {LEAST_BLOCKS} blocks: nothing passes before."
-    if rare and row["outcome"] == "pass":
-        return f"No bad request of the candidate in {k:,} blocks: that is enough to pass."
-    if rare:
-        bad = f"{row['pooled']} bad requests in {k:,} blocks"
-        return f"{bad}: too rare for the band to be believed."
+    if row["outcome"] == "pass":
+        clean = f"No bad request of the candidate in {k:,} blocks: that is enough to pass."
+        return clean if row["rare"] else _bound(row)
+    return _unbelieved(row) or _bound(row)
+
+
+def _unbelieved(row: Mapping[str, Any]) -> str:
+    """Why the band says nothing; empty where it does."""
+    blocks = f"in {row['k']:,} blocks: too"
+    if row["rare"]:
+        return f"{row['pooled']} bad requests {blocks} rare for the band to be believed."
     good = _good(row)
-    if good < POOLED_EVENTS and row["outcome"] != "pass":
-        return f"{good} good requests in {k:,} blocks: too few for the band to be believed."
-    return _bound(row)
+    if good < POOLED_EVENTS:
+        return f"{good} good requests {blocks} few for the band to be believed."
+    return ""
 
 
 def _good(row: Mapping[str, Any]) -> int:
