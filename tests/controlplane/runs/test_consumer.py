@@ -180,8 +180,8 @@ async def test_the_outbox_waits_for_the_next() -> None:
 async def test_a_viewer_who_reads_nothing_holds_nobody_up(
     connect: Connect, claimed: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stuck, gate = asyncio.Event(), asyncio.Event()
-    send = RunConsumer.send
+    stuck, gate, newest = asyncio.Event(), asyncio.Event(), asyncio.Event()
+    send, put = RunConsumer.send, Outbox.put
 
     async def slow(self: RunConsumer, text_data: str | None = None, **more: Any) -> None:
         if text_data and '"seq": 7}' in text_data:
@@ -189,16 +189,21 @@ async def test_a_viewer_who_reads_nothing_holds_nobody_up(
             await gate.wait()
         await send(self, text_data=text_data, **more)
 
+    def noticed(self: Outbox, text: str, mark: str) -> None:
+        put(self, text, mark)
+        if '"seq": 59}' in text:
+            newest.set()
+
     monkeypatch.setattr(RunConsumer, "send", slow)
+    monkeypatch.setattr(Outbox, "put", noticed)
     one = connect(claimed.pk)
     await hello(one)
     await tell(claimed, 7)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         await stuck.wait()
-    for seq in range(8, 60):
-        await tell(claimed, seq)
-        await asyncio.sleep(0)
-    await asyncio.sleep(0.2)
+        for seq in range(8, 60):
+            await tell(claimed, seq)
+        await newest.wait()
     gate.set()
     assert (await heard(one))["seq"] == 7
     assert (await heard(one))["seq"] == 59

@@ -8,7 +8,7 @@ from asgiref.testing import ApplicationCommunicator
 
 from controlplane.asgi import application
 
-TIMEOUT = 5.0
+TIMEOUT = 30.0
 
 
 class Viewer:
