@@ -316,11 +316,11 @@ def test_a_worker_whose_parent_lets_go_of_its_input_stops_by_itself(spawn: Spawn
 
 
 def test_reading_tells_garbage_from_silence_and_from_the_end(spawn: Spawn) -> None:
-    child = spawn({"do": "garbage", "text": "x"}, {"do": "sleep", "seconds": 0.3})
+    child = spawn({"do": "garbage", "text": "x"}, {"do": "sleep", "seconds": 2})
     with pytest.raises(Garbage):
-        child.hear(5.0)
+        child.hear(30.0)
     assert child.hear(0.01) is None
     with pytest.raises(Ended):
-        child.hear(5.0)
+        child.hear(30.0)
     with pytest.raises(Ended):
-        child.hear(5.0)
+        child.hear(30.0)
