@@ -18,7 +18,8 @@ from tests.simulator.serving import connected
 
 TOKEN = b'data: {"choices":[{"delta":{"content":"x"}}]}\n\n'
 EVENTS = head(Content_Type="text/event-stream", Transfer_Encoding="chunked")
-AT_ONCE = 0.1
+AT_ONCE = 10.0
+"""Seconds that a busy machine may take. The engines stall: nothing else would free them."""
 
 
 async def prefill(asked: Asked, wire: Wire) -> None:

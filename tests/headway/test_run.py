@@ -201,7 +201,7 @@ def test_ctrl_c_ends_it_within_a_second_with_a_report(
         took = time.monotonic() - began
     summary = reconcile(tmp_path)
     assert process.returncode == 130
-    assert took < 3.0  # one second, and what a crowded test machine adds
+    assert took < 5.0  # one second, and five times slack
     assert summary["status"] == "cancelled"
     assert summary["outcomes"]["cancelled"] > 0
     assert "(cancelled)" in out

@@ -135,7 +135,7 @@ def test_a_cancel_closes_everything_and_leaves_a_report(
         code = it.process.wait(timeout=10)
         took = time.monotonic() - began
     assert code == 130
-    assert took < 3.0  # one second, and what a crowded test machine adds
+    assert took < 5.0  # one second, and five times slack
     assert finished["status"] == "cancelled"
     assert finished["summary"]["outcomes"]["cancelled"] > 0
     reconcile(it.out, finished["summary"])

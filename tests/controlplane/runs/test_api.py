@@ -185,7 +185,7 @@ def test_a_version_that_is_no_short_number_is_refused(call: Call, number: str) -
 def test_a_wait_is_bounded(call: Call, run: Run) -> None:
     began = time.monotonic()
     assert call("get", f"/runs/{run.pk}?wait=0.3").json()["status"] == "queued"
-    assert 0.3 <= time.monotonic() - began < 3
+    assert 0.3 <= time.monotonic() - began < 10
     for text in ("31", "-1", "soon", "nan"):
         assert call("get", f"/runs/{run.pk}?wait={text}").status_code == 422
 
@@ -204,7 +204,7 @@ def test_a_wait_ends_with_the_run(call: Call, claimed: Run, tmp_path: Path) -> N
     said = call("get", f"/runs/{claimed.pk}?wait=30").json()
     thread.join()
     assert said["verdict"] == "pass"
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 20
 
 
 @pytest.mark.django_db

@@ -99,7 +99,7 @@ async def test_abandoned_it_closes_its_connection(ask: Ask, transport: Transport
         if not begun:  # aiohttp sends nothing before it is waited for
             assert len(server.asked) == 1
             return
-        async with asyncio.timeout(5.0):
+        async with asyncio.timeout(30.0):
             await server.left.wait()
 
 
@@ -114,7 +114,7 @@ async def test_cancelled_while_it_is_waited_for_it_closes_its_connection(ask: As
         waiting.cancel()
         with pytest.raises(asyncio.CancelledError):
             await waiting
-        async with asyncio.timeout(5.0):
+        async with asyncio.timeout(30.0):
             await server.left.wait()
 
 
@@ -168,5 +168,5 @@ async def test_an_answer_that_was_over_before_it_is_waited_for_waits_for_no_mess
         call = made(ask, server)
         call.begin()
         await asyncio.sleep(0.05)
-        async with asyncio.timeout(5.0):
+        async with asyncio.timeout(30.0):
             assert (await call.answer()).outcome is Outcome.OK
