@@ -13,7 +13,9 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from controlplane.experiments import curves
 from controlplane.experiments.asking import most_seeds
+from controlplane.experiments.lines import LINES
 from controlplane.experiments.models import Experiment, ExperimentResult, Status, Way
 from controlplane.runs import phrases
 from loadtest.reproduce.asked import Asked
@@ -24,14 +26,6 @@ from loadtest.reproduce.series import Series
 from loadtest.reproduce.systems.base import systems
 from loadtest.reproduce.table import ENOUGH_SEEDS, Cell, Reproduction, Row
 
-LINES = (
-    ("Claimed", "s0", "p95"),
-    ("Reference law", "s2", "none"),
-    ("Corrected law", "s1", "none"),
-    ("Best fixed setting", "s3", "p50"),
-    ("Optimum", "s5", "p95"),
-)
-"""In the order of a row's cells: label, colour, dash."""
 FIVE = 5
 WAITING = {
     Status.QUEUED: gettext_lazy("Waiting for a worker to take it."),
@@ -183,7 +177,11 @@ def page(result: ExperimentResult, laws: str) -> dict[str, Any]:
         "signs": legend(found, laws, repeats_cases=False),
         "remarks": result.document.get("remarks", []),
         "seeds": result.document["seeds"],
-        "figures": {"seeds": result.document["seeds"], "figures": list(_figures(found))},
+        "figures": {
+            "seeds": result.document["seeds"],
+            "figures": list(_figures(found)),
+            "curves": list(curves.specs(found)),
+        },
     }
 
 

@@ -90,6 +90,10 @@ class Day:
         rate = self.rates[int(hour)]
         return next((name for name, (low, high) in REGIMES.items() if low <= rate < high), None)
 
+    def hour_of(self, at: float) -> int:
+        """Which one a moment is in."""
+        return min(int(at / self.hour_s), len(self.rates) - 1)
+
     def counted_s(self, regime: str) -> float:
         """Seconds that count for a regime."""
         low, high = REGIMES[regime]

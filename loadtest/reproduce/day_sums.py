@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from loadtest.reproduce.curve import points
 from loadtest.reproduce.day import REGIMES, Day, Drawn
 from loadtest.reproduce.passing import Passing, in_time, summed
 from schedulers.batching.base import BatchingLaw
@@ -36,20 +38,50 @@ class _Regime:
             self.each.append(1e3 * one.tpot)
 
 
+@dataclass(slots=True)
+class _Hour:
+    """All that came in it, its start included."""
+
+    came: int = 0
+    good: int = 0
+    answered: int = 0
+    first_ms: float = 0.0
+
+    def add(self, one: Served) -> None:
+        self.came += 1
+        self.good += in_time(one)
+        if one.ttft is not None:
+            self.answered += 1
+            self.first_ms += 1e3 * one.ttft
+
+    @property
+    def ttft(self) -> float:
+        """Mean, in ms; infinity where nobody had an answer."""
+        return self.first_ms / self.answered if self.answered else math.inf
+
+    @property
+    def in_time(self) -> float:
+        """Of those that came, in %; infinity where nobody came."""
+        return 100.0 * self.good / self.came if self.came else math.inf
+
+
 class DaySums:
     """By regime of the hour of arrival: mean and P99 to the first token and mean time a token, in
-    ms, output tokens a second; and of the whole day how many in a hundred were in time."""
+    ms, output tokens a second. Of the whole day and of each hour: how many in a hundred were in
+    time."""
 
     def __init__(self, day: Day, lengths: Sequence[tuple[int, int]]) -> None:
         self._day = day
         self._lengths = lengths
         self._regimes = {name: _Regime() for name in REGIMES}
         self._good = self._all = 0
+        self._hours = [_Hour() for _ in day.rates]
 
     def add(self, one: Served) -> None:
         """One is over, or was refused."""
         self._all += 1
         self._good += in_time(one)
+        self._hours[self._day.hour_of(one.arrived_at)].add(one)
         regime = self._day.regime_of(one.arrived_at)
         if regime is not None:
             self._regimes[regime].add(one, self._lengths[one.index][1])
@@ -62,6 +94,8 @@ class DaySums:
             seconds = self._day.counted_s(name)
             found[f"{name} output"] = regime.said / seconds
             found[f"{name} offered"] = regime.asked / seconds
+        found |= points("hour ttft", [hour.ttft for hour in self._hours])
+        found |= points("hour in time", [hour.in_time for hour in self._hours])
         return found | {"in time": 100.0 * self._good / self._all}
 
 

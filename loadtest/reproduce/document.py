@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from loadtest.reproduce import curve
 from loadtest.reproduce.plan import Plan
 from loadtest.reproduce.rendering import as_json
 from loadtest.reproduce.series import Series
@@ -24,7 +25,8 @@ def document_of(name: str, plan: Plan, result: Reproduction, **more: Any) -> dic
 
 
 def read(document: Mapping[str, Any]) -> Reproduction:
-    """What ``document_of`` was made from; what is null in it never happened."""
+    """What ``document_of`` was made from; what is null in it never happened. Those of before there
+    were curves have none."""
     rows = [
         Row(
             case=row["case"],
@@ -35,7 +37,8 @@ def read(document: Mapping[str, Any]) -> Reproduction:
         for row in document["rows"]
     ]
     findings = [Finding(one["sentence"], one["holds"]) for one in document["findings"]]
-    return Reproduction(tuple(rows), tuple(findings))
+    curves = [curve.read(one) for one in document.get("curves", [])]
+    return Reproduction(tuple(rows), tuple(findings), tuple(curves))
 
 
 def _cell(given: Mapping[str, Any] | None) -> Cell | None:

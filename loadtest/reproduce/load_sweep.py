@@ -6,11 +6,14 @@ Poisson, answers lognormal (6.0, 0.6). Prompts are ours: 220 tokens in the mean.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from loadtest.reproduce import little
+from loadtest.reproduce.curve import Curve, Line
 from loadtest.reproduce.plan import Plan, cell, law, measure
 from loadtest.reproduce.series import Series, below, best
 from loadtest.reproduce.table import Finding, Row
@@ -34,7 +37,8 @@ def _config(sequences: int) -> EngineConfig:
 
 
 def _played(config: EngineConfig, rate: float, end_s: float, seed: int) -> dict[str, float]:
-    """Attainment of what arrived in the first four fifths of the time, two ways."""
+    """Attainment of what arrived in the first four fifths of the time, two ways; and Little's law
+    from one fifth to four."""
     free: Any = law(DecisionPoint.CONCURRENCY, "fixed", size=LIMIT_CEILING)
     seen = engine.play(free, config, rate=rate, end_s=end_s, seed=seed, chat=CHAT)
     end = 0.8 * end_s
@@ -46,12 +50,19 @@ def _played(config: EngineConfig, rate: float, end_s: float, seed: int) -> dict[
     residence = sorted(
         last - one.offered_at for one, last in zip(done, ends, strict=True) if one.offered_at < end
     )
-    return {
+    stays = [(one.offered_at, _left_at(one)) for one in seen.played]
+    return little.counted(stays, 0.2 * end_s, end) | {
         "arrivals": 100.0 * seen.attained(0.0, end),
         "answered": 100.0 * sum(told) / max(1, len(told)),
         "rate": sum(0.2 * end_s <= at for at in ends) / (0.8 * end_s),
         "p95_s": residence[int(0.95 * len(residence))] if residence else 0.0,
     }
+
+
+def _left_at(one: engine.Played) -> float:
+    """Infinity while it is inside."""
+    over = one.sequence.emitted == one.sequence.request.output_tokens
+    return (one.sequence.last_token_at or math.inf) if over else math.inf
 
 
 def _sweep(plan: Plan, sequences: int) -> dict[float, Mapping[str, Series]]:
@@ -81,7 +92,7 @@ def most_within(config: EngineConfig) -> int:
     return next(fits, 0)
 
 
-def play(plan: Plan) -> tuple[list[Row], list[Finding]]:
+def play(plan: Plan) -> tuple[list[Row], list[Finding], list[Curve]]:
     """The sweep with 32 sequences, counted both ways; and with the best number of them."""
     sizes = (32, 256) if plan.reduced else SIZES
     sweeps = {size: _sweep(plan, size) for size in sizes}
@@ -102,7 +113,65 @@ def play(plan: Plan) -> tuple[list[Row], list[Finding]]:
                 ),
             )
         )
-    return [*rows, *_capacity_rows(own)], _explained(own)
+    rows += [*_little_rows(own), *_capacity_rows(own)]
+    return rows, _explained(own), [_curve(sweeps)]
+
+
+def _curve(sweeps: Mapping[int, Sweep]) -> Curve:
+    """The knee: what is in time by rate."""
+    own, largest = sweeps[SEQUENCES], max(sweeps)
+
+    def line(head: str, seen: Sweep, key: str, note: str) -> Line:
+        return Line(head, tuple(numbers[key] for numbers in seen.values()), note)
+
+    return Curve(
+        case="the sweep",
+        measure="in time",
+        unit="%",
+        along="requests/s",
+        x=tuple(own),
+        lines=(
+            line("reference law", own, "answered", "of answers"),
+            line("corrected law", own, "arrivals", "of arrivals"),
+            line("best fixed setting", sweeps[largest], "arrivals", f"{largest} sequences"),
+        ),
+    )
+
+
+def _little_rows(own: Sweep) -> list[Row]:
+    return [
+        row
+        for rate, seen in own.items()
+        for row in (
+            Row(
+                case=f"Little's law, {rate:g} requests/s",
+                measure="inside, mean over time",
+                unit="requests",
+                reference=cell(seen["inside"], "counted"),
+                optimum=cell(seen["by_law"], "λ·W"),
+            ),
+            Row(
+                case=f"Little's law, {rate:g} requests/s",
+                measure="λ·W off the count",
+                unit="%",
+                reference=cell(seen["off"]),
+            ),
+        )
+    ]
+
+
+def _little_said(own: Sweep) -> Finding:
+    """How far the law is off below the knee, and past it."""
+    low, past = min(own), min(rate for rate in own if rate > knee(_config(SEQUENCES)))
+    steady, growing = own[low], own[past]
+    return Finding(
+        "Little's law tells whether a load is steady, and past the knee none is: at "
+        f"{low:g} a second λ·W is within {max(map(abs, steady['off'].values)):.1f} % of the count "
+        f"inside, {steady['inside'].mean:.1f}; at {past:g} the queue grows as long as arrivals "
+        f"last, and no seed has it within {min(map(abs, growing['off'].values)):.0f} % of the "
+        f"{growing['inside'].mean:,.0f} inside.",
+        max(map(abs, steady["off"].values)) < 5.0 and min(map(abs, growing["off"].values)) > 15.0,
+    )
 
 
 def _capacity_rows(own: Sweep) -> list[Row]:
@@ -155,4 +224,5 @@ def _explained(own: Sweep) -> list[Finding]:
             f"P95 is {slow.mean:.0f} s.",
             min(slow.values) > 2.0,
         ),
+        _little_said(own),
     ]

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from loadtest.reproduce import curve
 from loadtest.reproduce.series import Series
 from loadtest.reproduce.table import HEADS, Cell, Reproduction
 
@@ -39,7 +40,9 @@ def as_json(result: Reproduction, seeds: Sequence[int]) -> dict[str, Any]:
         for row in result.rows
     ]
     findings = [{"sentence": one.sentence, "holds": one.holds} for one in result.findings]
-    return {"seeds": list(seeds), "rows": rows, "findings": findings, "holds": result.holds}
+    told = {"seeds": list(seeds), "rows": rows, "findings": findings, "holds": result.holds}
+    curves = [curve.as_json(one) for one in result.curves]
+    return told | ({"curves": curves} if curves else {})
 
 
 def _bodies(result: Reproduction) -> list[tuple[str, str, tuple[Cell | None, ...]]]:

@@ -1,9 +1,10 @@
-"""What a reproduction gives: rows of numbers under five heads, and what they show."""
+"""What a reproduction gives: rows of numbers under five heads, what they show, and curves."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from loadtest.reproduce.curve import Curve
 from loadtest.reproduce.series import Series
 
 HEADS = ("claimed", "reference law", "corrected law", "best fixed setting", "optimum")
@@ -54,6 +55,7 @@ class Reproduction:
 
     rows: tuple[Row, ...]
     findings: tuple[Finding, ...]
+    curves: tuple[Curve, ...] = ()
 
     @property
     def holds(self) -> bool:

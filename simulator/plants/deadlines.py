@@ -14,9 +14,11 @@ import numpy as np
 
 from schedulers.ordering.base import Backlog, OrderingLaw, Waiting, choose
 from schedulers.request import Request
+from simulator.plants.sizes import Lognormal, Sizes
 
 MEAN_S, SIGMA = 0.1, 0.8
 DUE_S = ((0.3, 0.5), (0.7, 2.0), (1.0, 10.0))
+SIZES = Lognormal(SIGMA)
 NOBODY = Backlog()
 LONGEST = 2000
 """Without dropping, an overloaded queue grows for ever; from here on the run is cut off."""
@@ -24,22 +26,30 @@ LONGEST = 2000
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What a run showed; both are shares of all arrivals, ``longest_s`` the longest wait."""
+    """What a run showed: shares of all arrivals that were in time, dropped, and served at all, and
+    ``longest_s``, the longest wait."""
 
     attained: float
     dropped: float
+    served: float
     longest_s: float
 
 
 def play(
-    law: OrderingLaw[Any], load: float, seed: int, *, error: float = 0.0, requests: int = 6000
+    law: OrderingLaw[Any],
+    load: float,
+    seed: int,
+    *,
+    error: float = 0.0,
+    requests: int = 6000,
+    sizes: Sizes = SIZES,
 ) -> Kept:
-    """One run."""
-    arrived, services = _requests(load, seed, error, requests)
+    """One run; ``sizes`` of the services, in means."""
+    arrived, services = _requests(load, seed, error, requests, sizes)
     state = law.start()
     queue: list[Waiting] = []
     now = longest = 0.0
-    place = in_time = dropped = 0
+    place = in_time = dropped = served = 0
     while place < len(arrived) or queue:
         if not queue:
             now = max(now, arrived[place].request.arrived_at)
@@ -54,20 +64,22 @@ def play(
         dropped += len(choice.drop)
         if one is not None:
             state = law.left(state, one, NOBODY, now)
+            served += 1
             longest = max(longest, now - one.request.arrived_at)
             now += services[one.request.serial - 1]
             in_time += now <= (one.request.deadline_at or math.inf)
         if len(queue) > LONGEST:
             break
-    return Kept(in_time / len(arrived), dropped / len(arrived), longest)
+    count = len(arrived)
+    return Kept(in_time / count, dropped / count, served / count, longest)
 
 
 def _requests(
-    load: float, seed: int, error: float, count: int
+    load: float, seed: int, error: float, count: int, sizes: Sizes
 ) -> tuple[list[Waiting], list[float]]:
     rng = np.random.default_rng([seed, 16])
     at = np.cumsum(rng.exponential(MEAN_S / load, count)).tolist()
-    services = (MEAN_S * np.exp(rng.normal(0.0, SIGMA, count) - SIGMA**2 / 2)).tolist()
+    services = (MEAN_S * sizes.draw(rng, count)).tolist()
     guesses = np.exp(rng.normal(0.0, 1.0, count) * error).tolist()
     kinds = rng.random(count).tolist()
     found = []

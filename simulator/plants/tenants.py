@@ -81,6 +81,8 @@ class Seen:
 
     jobs: list[Job] = field(default_factory=list)
     kv_most: float = 0.0
+    kv_at: list[float] = field(default_factory=list)
+    """Share of the KV cache in use, at the end of every ``STEP_S``."""
     preemptions: int = 0
     sent_away: int = 0
     untold: int = 0
@@ -215,7 +217,8 @@ class TenantsRun:
         self._decode(1.0 - share, now)
         while self._kv > KV_TOKENS and self._running:
             self._throw_out(self._running.pop())
-        self.seen.kv_most = max(self.seen.kv_most, self._kv / KV_TOKENS)
+        self.seen.kv_at.append(self._kv / KV_TOKENS)
+        self.seen.kv_most = max(self.seen.kv_most, self.seen.kv_at[-1])
 
     def _prefill(self) -> float:
         waiting = [job for job in self._running if job.prefill > 0.0]

@@ -55,7 +55,7 @@ const english = {
   lowerP99: "The candidate's P99 is lower in {lower} of {of} windows.", lowerRows: "The candidate's is lower in {lower} of {of} windows.",
   countedBlocks: "k = {k} blocks, {candidate} requests of the candidate, {baseline} of the baseline.",
   statusChanged: "{word}, {state}. {because}",
-  run: "Run", seed: "Seed", load: "Load",
+  run: "Run", seed: "Seed", load: "Load", overTime: "over time", by: "by {along}",
 };
 
 /** @returns {Record<string, string>} */

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import partial
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 
 from loadtest.reproduce import agent_models
+from loadtest.reproduce.curve import Curve, line, mean_in, points
 from loadtest.reproduce.plan import Plan, cell, law, measure
 from loadtest.reproduce.series import Series, below, best
 from loadtest.reproduce.served.experiment import Experiment
@@ -34,6 +36,13 @@ MEASURES = (
     ("hit", "prefix cache hits", "%"),
     ("again", "recomputed prompt tokens", "%"),
     ("kv", "KV cache in use, mean", "%"),
+)
+EDGES = tuple(15.0 * i for i in range(81))
+"""Seconds between which a curve has a mean: the first 20 minutes."""
+SIGNALS = (
+    ("kv", "its signal: KV cache in use", "%"),
+    ("active", "agents that are active", "agents"),
+    ("said", "output", "tok/s"),
 )
 COLLAPSE = (
     ("back_s", "until 90 % of its own from cold", "s"),
@@ -62,7 +71,19 @@ def _played(tested: Any, agents: int, end_s: float, seed: int) -> dict[str, floa
         part = slice(len(run.kv_at) * i // 4, len(run.kv_at) * (i + 1) // 4)
         numbers[f"kv {name}"] = 100.0 * float(np.mean(run.kv_at[part]))
         numbers[f"active {name}"] = float(np.mean(run.active_at[part]))
-    return numbers
+    at = [moment for moment, _ in run.said_at]
+    kv = mean_in(at, [100.0 * share for share in run.kv_at], EDGES)
+    said = [_said(run, *span) if span[1] <= run.now else math.inf for span in _spans()]
+    return (
+        numbers
+        | points("kv", kv)
+        | points("active", mean_in(at, run.active_at, EDGES))
+        | points("said", said)
+    )
+
+
+def _spans() -> list[tuple[float, float]]:
+    return list(pairwise(EDGES))
 
 
 def _said(run: AgentsRun, start: float, end: float) -> float:
@@ -112,7 +133,7 @@ class AgentsSystem:
             more, said = part(plan)
             rows += more
             findings += said
-        return Reproduction(tuple(rows), tuple(findings))
+        return Reproduction(tuple(rows), tuple(findings), tuple(_curves(seen)))
 
     def _laws(self, plan: Plan, agents: int) -> dict[str, Numbers]:
         """Numbers by law; "fixed" is the best of the fixed counts."""
@@ -245,6 +266,28 @@ class AgentsSystem:
             f"does {gain.mean:.2f} times what no control does."
         )
         return rows, [Finding(sentence, 0.9 <= gain.mean <= 1.1)]
+
+
+def _curves(seen: Mapping[str, Numbers]) -> list[Curve]:
+    """What the law goes by, what it makes of it, and what comes of that."""
+    count = len(EDGES) - 1
+    laws = (
+        ("", "none", "no control"),
+        ("reference law", "code", ""),
+        ("corrected law", "ours", ""),
+        ("best fixed setting", "fixed", _chosen(seen)),
+    )
+    return [
+        Curve(
+            case="100 agents",
+            measure=measured,
+            unit=unit,
+            along="s",
+            x=EDGES[:-1],
+            lines=tuple(line(head, seen[name], key, count, note) for head, name, note in laws),
+        )
+        for key, measured, unit in SIGNALS
+    ]
 
 
 def _models(plan: Plan) -> tuple[list[Row], list[Finding]]:

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 from loadtest.reproduce import retry_storm
+from loadtest.reproduce.curve import Curve, Shade, line, mean_in, points
 from loadtest.reproduce.plan import Plan, cell, law, measure
 from loadtest.reproduce.series import Series, below, best
 from loadtest.reproduce.served.experiment import Claim, Experiment
@@ -15,7 +16,7 @@ from loadtest.reproduce.table import Finding, Reproduction, Row
 from schedulers.decision import DecisionPoint
 from schedulers.runtime.caps import Caps
 from simulator.plants import measures as m
-from simulator.plants.tenants import ARRIVALS_END_S, BURST, END_S, Job, Seen, TenantsRun
+from simulator.plants.tenants import ARRIVALS_END_S, BURST, END_S, STEP_S, Job, Seen, TenantsRun
 
 MARKS = ((0.3, 0.4), (0.4, 0.55), (0.5, 0.65), (0.7, 0.85))
 """Yellow and red; the last are the source's."""
@@ -35,6 +36,9 @@ MEASURES = (
     ("batch", "batch finished", "%"),
     ("drained", "batch drained after the last arrival", "s"),
 )
+EDGES = tuple(5.0 * i for i in range(61))
+"""Seconds between which a curve has a mean: while requests come."""
+CURVES = (("vip ttft", "vip TTFT, mean by arrival", "ms"), ("kv", "KV cache in use", "%"))
 Numbers = Mapping[str, Series]
 
 
@@ -60,7 +64,12 @@ def _read(seen: Seen, end_s: float) -> dict[str, float]:
     normal = [float(seen.service[tenant]) for tenant in ("n1", "n2", "n3", "hog")]
     ends = [job.ended_at for job in batch if job.ended_at is not None]
     inside = [job for job in vip if start <= job.offered_at < end]
-    return {
+    begun = [job for job in vip if job.ttft is not None]
+    first = [1e3 * (job.ttft or 0.0) for job in begun]
+    steps = [STEP_S * place for place in range(len(seen.kv_at))]
+    curves = points("vip ttft", mean_in([job.offered_at for job in begun], first, EDGES))
+    curves |= points("kv", mean_in(steps, [100.0 * share for share in seen.kv_at], EDGES))
+    return curves | {
         "kv": 100.0 * seen.kv_most,
         "vip": 100.0 * sum(job.ttft is not None for job in inside) / len(inside),
         "before": before,
@@ -183,7 +192,8 @@ class BackpressureSystem:
         rows = self._rows(plan, own, ours, (chosen, fixed[chosen]), rest)
         storms, said = retry_storm.play(plan)
         findings = [*_explained(own, ours, (chosen, fixed[chosen])), *said]
-        return Reproduction((*rows, *storms), tuple(findings))
+        curves = _curves(own, ours, (chosen, fixed[chosen]), rest)
+        return Reproduction((*rows, *storms), tuple(findings), curves)
 
     def _rows(
         self, plan: Plan, own: Numbers, ours: Numbers, fixed: tuple[str, Numbers], rest: Numbers
@@ -203,6 +213,30 @@ class BackpressureSystem:
             for key, words, unit in MEASURES
             if not (plan.reduced and key in late)
         ]
+
+
+def _curves(
+    own: Numbers, ours: Numbers, fixed: tuple[str, Numbers], rest: Numbers
+) -> tuple[Curve, ...]:
+    """Before, in and after the burst."""
+    count = len(EDGES) - 1
+    return tuple(
+        Curve(
+            case="burst",
+            measure=measured,
+            unit=unit,
+            along="s",
+            x=EDGES[:-1],
+            lines=(
+                line("reference law", own, key, count),
+                line("corrected law", ours, key, count),
+                line("best fixed setting", fixed[1], key, count, fixed[0]),
+                line("optimum", rest, key, count, "no burst"),
+            ),
+            shades=(Shade(*BURST, "burst"),),
+        )
+        for key, measured, unit in CURVES
+    )
 
 
 def _explained(own: Numbers, ours: Numbers, fixed: tuple[str, Numbers]) -> list[Finding]:

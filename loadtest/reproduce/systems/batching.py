@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
 from loadtest.reproduce import day, day_sums, micro_waits, step_contents
+from loadtest.reproduce.curve import Curve, Shade, line
 from loadtest.reproduce.plan import MOST_SCALE, Plan, cell, law, measure
 from loadtest.reproduce.series import Series, below, best
 from loadtest.reproduce.served.experiment import Experiment
@@ -72,7 +73,9 @@ class BatchingSystem:
             more, said = part(plan)
             rows += more
             findings += said
-        return Reproduction(tuple(rows), tuple(findings))
+        rates = _length(plan).rates
+        curves = [curve for name, seen in days.items() for curve in _curves(name, seen, rates)]
+        return Reproduction(tuple(rows), tuple(findings), tuple(curves))
 
     def _claims(self) -> tuple[list[Row], list[Finding]]:
         """A step with one prompt and with four: arithmetic of the profile."""
@@ -155,6 +158,38 @@ def _told(
     told = day_sums.play(a_day, a_day.drawn(seed), strategy, config, seed, part)
     ingest = config.ingest_s * math.exp(config.ingest_sigma**2 / 2)
     return told | {"alone": 1e3 * ingest + micro_waits.alone_ms(config)}
+
+
+def _curves(name: str, seen: Mapping[str, Seen], rates: Sequence[float]) -> list[Curve]:
+    """By the hour; overload is shaded."""
+    fixed = next(key for key in seen if key.startswith("fixed"))
+    over = day.REGIMES["overload"][0]
+    return [
+        Curve(
+            case=name,
+            measure=measured,
+            unit=unit,
+            along="hour",
+            x=tuple(map(float, range(len(rates)))),
+            lines=tuple(
+                line(head, seen[key], f"hour {measure_of}", len(rates), note)
+                for head, key, note in (
+                    ("reference law", "micro-wait", ""),
+                    ("corrected law", "ours", ""),
+                    ("best fixed setting", fixed, f"{fixed.removeprefix('fixed ')} sequences"),
+                )
+            ),
+            shades=tuple(
+                Shade(at - 0.5, at + 0.5, f"{rate:g}/s")
+                for at, rate in enumerate(rates)
+                if rate >= over
+            ),
+        )
+        for measure_of, measured, unit in (
+            ("ttft", "TTFT, mean by hour of arrival", "ms"),
+            ("in time", "in time, of arrivals", "%"),
+        )
+    ]
 
 
 def _rows(name: str, seen: Mapping[str, Seen]) -> list[Row]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, ClassVar
@@ -9,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from loadtest.reproduce import mixed_lengths
+from loadtest.reproduce.curve import Curve, line, points
 from loadtest.reproduce.plan import Plan, cell, law, measure
 from loadtest.reproduce.series import Series, below, best
 from loadtest.reproduce.served.experiment import Claim, Experiment
@@ -17,7 +19,7 @@ from loadtest.reproduce.table import Finding, Reproduction, Row
 from schedulers.decision import DecisionPoint
 from simulator.plants import measures as m
 from simulator.plants.congestion import Congestion
-from simulator.plants.run import Load, run
+from simulator.plants.run import Client, Load, run
 from simulator.plants.work import Work
 
 PLANT = Congestion()
@@ -41,6 +43,8 @@ MEASURES = (
 )
 FOURTHS = ("first", "second", "third", "last")
 """Of a run."""
+WATCHED = tuple(range(60))
+"""Seconds from the start in which a curve shows the limit: afterwards it stays as it is."""
 EXPIRIES = ("before any", "after one", "after two", "after three")
 Numbers = Mapping[str, Series]
 
@@ -65,7 +69,13 @@ def _tasks(tested: Any, work: Work, seed: int) -> dict[str, float]:
             f"limit {name}": m.mean_limit(client, seen.seconds * i / 4, seen.seconds * (i + 1) / 4)
             for i, name in enumerate(FOURTHS)
         },
+        **points("limit", [_limit_in(client, at, seen.seconds) for at in WATCHED]),
     }
+
+
+def _limit_in(client: Client, second: int, over_at: float) -> float:
+    """Its mean in that second of a run; infinity once the run is over."""
+    return m.mean_limit(client, second, second + 1) if second + 1 <= over_at else math.inf
 
 
 def _spread(plan: Plan, sigma: float, tested: Any) -> Mapping[str, Series]:
@@ -134,18 +144,19 @@ class CongestionSystem:
     )
 
     def play(self, plan: Plan) -> Reproduction:
-        rows, findings = [], []
+        rows, findings, curves = [], [], []
         for sigma in SPREADS:
-            more, said = self._by_spread(plan, sigma)
+            more, said, curve = self._by_spread(plan, sigma)
             rows += more
             findings += said
+            curves.append(curve)
         for part in (self._strategies, self._expiry, mixed_lengths.play):
             more, said = part(plan)
             rows += more
             findings += said
-        return Reproduction(tuple(rows), tuple(findings))
+        return Reproduction(tuple(rows), tuple(findings), tuple(curves))
 
-    def _by_spread(self, plan: Plan, sigma: float) -> tuple[list[Row], list[Finding]]:
+    def _by_spread(self, plan: Plan, sigma: float) -> tuple[list[Row], list[Finding], Curve]:
         reference = _spread(plan, sigma, _law("gradient_reference"))
         corrected = _spread(plan, sigma, _law("adaptive_bdp"))
         fixed = {str(n): _spread(plan, sigma, _law("fixed", size=n)) for n in FIXED}
@@ -175,7 +186,19 @@ class CongestionSystem:
             )
             for name in FOURTHS
         ]
-        return rows, _explained(sigma, reference, corrected)
+        curve = Curve(
+            case=f"work σ {sigma}",
+            measure="limit",
+            unit="tasks",
+            along="s",
+            x=WATCHED,
+            lines=(
+                line("reference law", reference, "limit", len(WATCHED)),
+                line("corrected law", corrected, "limit", len(WATCHED)),
+                line("best fixed setting", fixed[chosen], "limit", len(WATCHED), chosen),
+            ),
+        )
+        return rows, _explained(sigma, reference, corrected), curve
 
     def _strategies(self, plan: Plan) -> tuple[list[Row], list[Finding]]:
         laws = (_law("fixed", size=64), _law("aimd", backoff=0.5, min=2))

@@ -21,6 +21,7 @@ from controlplane.runs.child import Child
 from controlplane.teams.rights import Actor
 from documents.problem import DocumentError
 from headway.__main__ import main
+from loadtest.reproduce.curve import Curve, Line, Shade
 from loadtest.reproduce.document import document_of
 from loadtest.reproduce.plan import Plan, cell
 from loadtest.reproduce.rendering import text as rendered
@@ -33,6 +34,8 @@ pytestmark = pytest.mark.django_db
 FIXTURES = Path(__file__).parents[2] / "loadtest" / "reproduce" / "fixtures"
 CONFIGURATION = json.loads((FIXTURES / "contradictory.json").read_text("utf-8"))
 
+NEVER = float("inf")
+NONE = Series((NEVER, NEVER))
 PLAYED = Reproduction(
     rows=(
         Row(
@@ -49,6 +52,20 @@ PLAYED = Reproduction(
         Row(case="words", measure="what", claimed=cell("none <b>")),
     ),
     findings=(Finding("The corrected law is quicker.", True), Finding("It is best.", True)),
+    curves=(
+        Curve(
+            case="steady",
+            measure="limit",
+            unit="tasks",
+            along="s",
+            x=(0.0, 1.0, 2.0),
+            lines=(
+                Line("reference law", (Series((1.0, 3.0)), Series((5.0, NEVER)), NONE)),
+                Line("", (Series((4.0, 4.0)), Series((7.0, 5.0)), NONE), "no control"),
+            ),
+            shades=(Shade(0.5, 1.0, "burst"),),
+        ),
+    ),
 )
 
 
@@ -138,6 +155,12 @@ def test_the_page_has_the_table_the_sentences_the_figures_and_the_command(
     [figure] = answer.context["figures"]["figures"]
     assert figure["columns"] == [[98.4, 98.4], [120, 130], [20, 21], [19, 20], [17.8, 17.8]]
     assert [line["dots"] for line in figure["series"]] == [False, True, True, True, False]
+    [curve] = answer.context["figures"]["curves"]
+    assert (curve["x"], curve["columns"]) == ((0.0, 1.0), [[2.0, None], [4.0, 6.0]])
+    assert [line["label"] for line in curve["series"]] == ["Reference law", "No control"]
+    assert curve["bands"][0] == {"color": "s2", "low": [1.0, None], "high": [3.0, None]}
+    assert curve["said"] == "Highest: Reference law 2 (at 0), No control 6 (at 1)."
+    assert "As it went" in shown
     assert "none <b>" not in answer.content.decode()
     written = json.loads(page.get(f"{done.get_absolute_url()}result.json").content)
     assert written == done.result.document

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 import re
 import sys
@@ -24,6 +25,14 @@ from schedulers.points import registered
 
 PAGE = Path(__file__).parents[3] / "docs" / "source-systems.md"
 REDUCED = Plan((1,), reduced=True)
+CURVES = {
+    "congestion": {"limit"},
+    "agents": {"its signal: KV cache in use", "agents that are active", "output"},
+    "backpressure": {"vip TTFT, mean by arrival", "KV cache in use"},
+    "queueing": {"in time"},
+    "batching": {"TTFT, mean by hour of arrival", "in time, of arrivals"},
+}
+"""What each shows along its run, day or sweep."""
 
 
 @pytest.mark.parametrize("name", systems.all())
@@ -34,6 +43,11 @@ def test_every_sentence_about_a_system_is_supported_by_its_numbers(name: str) ->
     for column in ("claimed", "reference", "corrected", "best_fixed", "optimum"):
         if (name, column) != ("agents", "optimum"):  # nobody knows an optimum of that plant
             assert any(getattr(row, column) is not None for row in result.rows), column
+    assert {curve.measure for curve in result.curves} == CURVES[name]
+    for curve in result.curves:
+        for one in curve.lines:
+            finite = [series for series in one.points if math.isfinite(series.mean)]
+            assert len(finite) >= min(2, len(curve.x)), (curve.case, curve.measure, one)
 
 
 @pytest.mark.parametrize("name", systems.all())
