@@ -12,6 +12,8 @@ from loadtest.reproduce.rendering import number
 from loadtest.reproduce.series import Series
 from loadtest.reproduce.table import HEADS, Reproduction
 
+_LARGE = 1000.0
+"""From here on no fraction is shown."""
 _LOOKS = dict(zip(HEADS, LINES, strict=True)) | {"": ("", "s4", "none")}
 
 
@@ -32,6 +34,8 @@ def _spec(place: int, curve: Curve) -> dict[str, Any]:
         default=0,
     )
     shown = slice(0, last + 1)
+    means = [mean for one in curve.lines for mean in map(_mean, one.points) if mean is not None]
+    digits = 0 if max(means, default=0.0) > _LARGE else 1
     return {
         "id": f"curve-{place}",
         "title": curve.measure[:1].upper() + curve.measure[1:],
@@ -39,7 +43,7 @@ def _spec(place: int, curve: Curve) -> dict[str, Any]:
         "unit": curve.unit,
         "along": curve.along,
         "x": curve.x[shown],
-        "series": [_look(one) for one in curve.lines],
+        "series": [_look(one, digits) for one in curve.lines],
         "columns": [[_mean(series) for series in one.points[shown]] for one in curve.lines],
         "bands": [_band(one, shown) for one in curve.lines],
         "spans": [
@@ -57,8 +61,8 @@ def _label(line: Line) -> str:
     return label or line.note[:1].upper() + line.note[1:]
 
 
-def _look(line: Line) -> dict[str, Any]:
-    return {"label": _label(line), "color": _LOOKS[line.head][1], "dash": "none", "d": 1}
+def _look(line: Line, digits: int) -> dict[str, Any]:
+    return {"label": _label(line), "color": _LOOKS[line.head][1], "dash": "none", "d": digits}
 
 
 def _mean(series: Series) -> float | None:
@@ -77,12 +81,18 @@ def _band(line: Line, shown: slice) -> dict[str, Any]:
 
 
 def _said(curve: Curve) -> str:
-    """The most of each line and where it lies."""
+    """The worst of each line and where it lies: the lowest of what is in time, else the highest."""
+    least = curve.measure.startswith("in time")
+    worst = min if least else max
     parts = []
     for one in curve.lines:
         seen = [(mean, at) for mean, at in zip(map(_mean, one.points), curve.x, strict=True)
                 if mean is not None]  # fmt: skip
         if seen:
-            most, at = max(seen, key=lambda pair: pair[0])
-            parts.append(f"{_label(one)} {number(most)} (at {at:g})")
-    return f"Highest: {', '.join(parts)}." if parts else ""
+            most, at = worst(seen, key=lambda pair: pair[0])
+            parts.append(f"{_label(one)} {number(most)} (at {_place(curve.along, at)})")
+    return f"{'Lowest' if least else 'Highest'}: {', '.join(parts)}." if parts else ""
+
+
+def _place(along: str, at: float) -> str:
+    return f"{along} {at:g}" if along == "hour" else f"{at:g} {along}"

@@ -99,9 +99,15 @@ def sentence(row: Mapping[str, Any]) -> str:
     if k < LEAST_BLOCKS:
         return f"{k} of {LEAST_BLOCKS} blocks: nothing passes before."
     if row["outcome"] == "pass":
-        clean = f"No bad request of the candidate in {k:,} blocks: that is enough to pass."
-        return clean if row["rare"] else _bound(row)
+        return _rarely(row) if row["rare"] else _bound(row)
     return _unbelieved(row) or _bound(row)
+
+
+def _rarely(row: Mapping[str, Any]) -> str:
+    """What passed it where bad requests were too rare for the band."""
+    if row["accepted_by"]:
+        return f"{_unbelieved(row)} {row['accepted_by']} passed it."
+    return f"No bad request of the candidate in {row['k']:,} blocks: that is enough to pass."
 
 
 def _unbelieved(row: Mapping[str, Any]) -> str:

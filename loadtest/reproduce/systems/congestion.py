@@ -187,8 +187,8 @@ class CongestionSystem:
             for name in FOURTHS
         ]
         curve = Curve(
-            case=f"work σ {sigma}",
-            measure="limit",
+            case="limit over the run",
+            measure=f"work σ {sigma}",
             unit="tasks",
             along="s",
             x=WATCHED,

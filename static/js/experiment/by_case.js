@@ -7,7 +7,7 @@ import { h } from "../dom.js";
  * @template {{id: string, case: string}} Spec
  * @param {HTMLElement} place
  * @param {Spec[]} specs
- * @param {string} columns the class that says how many stand in a row
+ * @param {number} columns at most so many stand in a row
  * @param {(element: HTMLElement, spec: Spec) => void} draw
  */
 export function byCase(place, specs, columns, draw) {
@@ -17,7 +17,8 @@ export function byCase(place, specs, columns, draw) {
   for (const spec of specs) {
     if (!cells || spec.case !== named) {
       named = spec.case;
-      cells = h("div", { class: `cells ${columns}` });
+      const alike = specs.filter((one) => one.case === named).length;
+      cells = h("div", { class: `cells cols-${Math.max(2, Math.min(columns, alike))}` });
       place.append(h("h3", { class: "case" }, named), cells);
     }
     const element = h("figure", { id: spec.id });

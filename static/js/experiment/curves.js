@@ -19,7 +19,7 @@ const atPoints = (x) => (/** @type {[number, number]} */ [low, high], /** @type 
  * @param {Curve[]} curves
  */
 export function drawCurves(place, curves) {
-  byCase(place, curves, "cols-3", (element, spec) => {
+  byCase(place, curves, 3, (element, spec) => {
     const { x, along, unit } = spec;
     const timed = along === "s";
     const values = [...spec.columns, ...spec.bands.flatMap((band) => [band.low, band.high])].flat();

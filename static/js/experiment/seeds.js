@@ -19,7 +19,7 @@ const whole = (seeds) => (/** @type {[number, number]} */ [low, high], /** @type
  * @param {number[]} x the seeds
  */
 export function drawSeeds(place, figures, x) {
-  byCase(place, figures, "cols-4", (element, spec) => {
+  byCase(place, figures, 4, (element, spec) => {
     const share = spec.unit === "%" && spec.columns.flat().every((v) => v == null || v <= 100);
     const y = share ? { min: 0, max: 100 } : { min: 0 };
     const chart = new Chart(element, { title: spec.title, sub: spec.sub, unit: spec.unit, series: spec.series, y, sync: "experiment", xName: say("seed"), xText: (at) => `${say("seed")} ${num(at)}`, axisText: (at) => num(at), xTicks: whole(x) });

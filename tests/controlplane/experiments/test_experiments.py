@@ -159,7 +159,7 @@ def test_the_page_has_the_table_the_sentences_the_figures_and_the_command(
     assert (curve["x"], curve["columns"]) == ((0.0, 1.0), [[2.0, None], [4.0, 6.0]])
     assert [line["label"] for line in curve["series"]] == ["Reference law", "No control"]
     assert curve["bands"][0] == {"color": "s2", "low": [1.0, None], "high": [3.0, None]}
-    assert curve["said"] == "Highest: Reference law 2 (at 0), No control 6 (at 1)."
+    assert curve["said"] == "Highest: Reference law 2 (at 0 s), No control 6 (at 1 s)."
     assert "As it went" in shown
     assert "none <b>" not in answer.content.decode()
     written = json.loads(page.get(f"{done.get_absolute_url()}result.json").content)

@@ -26,7 +26,7 @@ from schedulers.points import registered
 PAGE = Path(__file__).parents[3] / "docs" / "source-systems.md"
 REDUCED = Plan((1,), reduced=True)
 CURVES = {
-    "congestion": {"limit"},
+    "congestion": {"work σ 0.0", "work σ 0.1", "work σ 0.3"},
     "agents": {"its signal: KV cache in use", "agents that are active", "output"},
     "backpressure": {"vip TTFT, mean by arrival", "KV cache in use"},
     "queueing": {"in time"},

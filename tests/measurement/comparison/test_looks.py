@@ -56,6 +56,16 @@ def test_arms_of_which_nearly_all_is_bad_pass_by_no_spread(good: int, outcome: s
         assert "only 0 good requests are too few for their spread to be believed" in found.because
 
 
+@pytest.mark.parametrize(("good", "passes"), [(29, False), (30, True)])
+def test_thirty_good_requests_of_both_arms_are_enough_and_one_fewer_is_not(
+    good: int, passes: bool
+) -> None:
+    a = np.full(40, 60.0)
+    a[:good] -= 1
+    looks = look(np.zeros(40), a, np.full(40, 60.0), RULE, offered=np.full(40, 120))
+    assert bool(looks.passes[-1]) is passes
+
+
 @pytest.mark.parametrize("margin", [0.01, 0.001])
 def test_clean_blocks_are_what_makes_an_unseen_gap_as_unlikely_as_alpha(margin: float) -> None:
     k = math.ceil(float(clean_blocks(0.05, margin)))
