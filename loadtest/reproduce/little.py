@@ -8,9 +8,13 @@ queue grows, who came has not left, and λ·W counts the stay of those alone tha
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+
+from loadtest.reproduce.plan import cell
+from loadtest.reproduce.series import Series
+from loadtest.reproduce.table import Finding, Row
 
 Stay = tuple[float, float]
 """When one came, and when it left: infinity where it was still inside."""
@@ -37,3 +41,36 @@ def _mean_inside(stays: Sequence[Stay], start: float, end: float) -> float:
     count = np.cumsum(np.array([step for _, step in changes])[order])
     spans = np.diff(np.append(at[order], end))
     return float(np.sum(count * spans)) / (end - start)
+
+
+def rows_of(rate: float, seen: Mapping[str, Series]) -> list[Row]:
+    """λ, W, the count and λ·W at one load."""
+    case = f"Little's law, {rate:g} requests/s"
+    return [
+        Row(case=case, measure="λ, came", unit="a second", reference=cell(seen["came"])),
+        Row(
+            case=case, measure="W, stay of those that left", unit="s", reference=cell(seen["stay"])
+        ),
+        Row(
+            case=case,
+            measure="L, inside, mean over time",
+            unit="requests",
+            reference=cell(seen["inside"], "counted"),
+            optimum=cell(seen["by_law"], "λ·W"),
+        ),
+        Row(case=case, measure="λ·W off the count", unit="%", reference=cell(seen["off"])),
+    ]
+
+
+def explained(own: Mapping[float, Mapping[str, Series]], knee: float) -> Finding:
+    """How far the law is off below the knee, and past it."""
+    low, past = min(own), min(rate for rate in own if rate > knee)
+    steady, growing = own[low], own[past]
+    return Finding(
+        "Little's law tells whether a load is steady, and past the knee none is: at "
+        f"{low:g} a second λ·W is within {max(map(abs, steady['off'].values)):.1f} % of the count "
+        f"inside, {steady['inside'].mean:.1f}; at {past:g} the queue grows as long as arrivals "
+        f"last, and no seed has it within {min(map(abs, growing['off'].values)):.0f} % of the "
+        f"{growing['inside'].mean:,.0f} inside.",
+        max(map(abs, steady["off"].values)) < 5.0 and min(map(abs, growing["off"].values)) > 15.0,
+    )

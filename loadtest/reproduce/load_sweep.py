@@ -113,7 +113,8 @@ def play(plan: Plan) -> tuple[list[Row], list[Finding], list[Curve]]:
                 ),
             )
         )
-    rows += [*_little_rows(own), *_capacity_rows(own)]
+    rows += [row for rate, seen in own.items() for row in little.rows_of(rate, seen)]
+    rows += _capacity_rows(own)
     return rows, _explained(own), [_curve(sweeps)]
 
 
@@ -135,42 +136,6 @@ def _curve(sweeps: Mapping[int, Sweep]) -> Curve:
             line("corrected law", own, "arrivals", "of arrivals"),
             line("best fixed setting", sweeps[largest], "arrivals", f"{largest} sequences"),
         ),
-    )
-
-
-def _little_rows(own: Sweep) -> list[Row]:
-    return [
-        row
-        for rate, seen in own.items()
-        for row in (
-            Row(
-                case=f"Little's law, {rate:g} requests/s",
-                measure="inside, mean over time",
-                unit="requests",
-                reference=cell(seen["inside"], "counted"),
-                optimum=cell(seen["by_law"], "λ·W"),
-            ),
-            Row(
-                case=f"Little's law, {rate:g} requests/s",
-                measure="λ·W off the count",
-                unit="%",
-                reference=cell(seen["off"]),
-            ),
-        )
-    ]
-
-
-def _little_said(own: Sweep) -> Finding:
-    """How far the law is off below the knee, and past it."""
-    low, past = min(own), min(rate for rate in own if rate > knee(_config(SEQUENCES)))
-    steady, growing = own[low], own[past]
-    return Finding(
-        "Little's law tells whether a load is steady, and past the knee none is: at "
-        f"{low:g} a second λ·W is within {max(map(abs, steady['off'].values)):.1f} % of the count "
-        f"inside, {steady['inside'].mean:.1f}; at {past:g} the queue grows as long as arrivals "
-        f"last, and no seed has it within {min(map(abs, growing['off'].values)):.0f} % of the "
-        f"{growing['inside'].mean:,.0f} inside.",
-        max(map(abs, steady["off"].values)) < 5.0 and min(map(abs, growing["off"].values)) > 15.0,
     )
 
 
@@ -224,5 +189,5 @@ def _explained(own: Sweep) -> list[Finding]:
             f"P95 is {slow.mean:.0f} s.",
             min(slow.values) > 2.0,
         ),
-        _little_said(own),
+        little.explained(own, knee(config)),
     ]
